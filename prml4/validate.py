@@ -1,0 +1,111 @@
+"""Input at the boundary: each function returns what the models compute with,
+or raises a ValueError that says what arrived and what was expected.
+
+    Phi      (N, M)  design matrix, finite real numbers
+    t        (N,)    targets in {0, 1}; booleans count as 0 and 1
+    weights  (N,)    observation weights >= 0, not all zero
+    alpha    (M,)    prior precisions >= 0, from one number or one per column
+
+Nothing is modified; contiguous or strided float64 is passed on uncopied.
+"""
+
+import numpy as np
+
+
+def real(name, value):
+    """`value` as float64, or a ValueError if that would lose its meaning."""
+    try:
+        array = np.asarray(value)
+    except ValueError as ragged:
+        raise ValueError(f"{name} is not a regular array: {ragged}") from None
+    if array.dtype.kind == "O":
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    if array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} must hold real numbers; got dtype {array.dtype}"
+        )
+    return np.asarray(array, dtype=np.float64)
+
+
+def finite(name, array):
+    """`array` itself if every entry is finite; the sum sees it at once."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(array.sum())
+    if suspicious and not np.isfinite(array).all():
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        where = at[0] if array.ndim == 1 else at
+        raise ValueError(f"{name} must be finite; got {array[at]} at {where}")
+    return array
+
+
+def design(Phi, name="Phi"):
+    """Design matrix (N, M) with N, M >= 1, real and finite."""
+    return finite(name, design_shape(Phi, name))
+
+
+def design_shape(Phi, name="Phi"):
+    """Design matrix (N, M), real; whether it is finite is left to the use."""
+    Phi = real(name, Phi)
+    if Phi.ndim != 2 or 0 in Phi.shape:
+        raise ValueError(
+            f"{name} must be a matrix (N, M) with at least one row and one "
+            f"column; got shape {Phi.shape}"
+        )
+    return Phi
+
+
+def vector(name, value, size, per):
+    """Vector of `size` finite real numbers, one per `per`."""
+    value = real(name, value)
+    if value.shape != (size,):
+        raise ValueError(
+            f"{name} must have shape ({size},), one per {per}; "
+            f"got shape {value.shape}"
+        )
+    return finite(name, value)
+
+
+def binary_targets(t, N):
+    """Targets (N,) in {0, 1} as floats; any other coding is refused."""
+    t = real("t", t)
+    if t.shape != (N,):
+        raise ValueError(
+            f"t must have shape ({N},), one target per row; got {t.shape}"
+        )
+    if np.count_nonzero(t == 0) + np.count_nonzero(t == 1) != N:
+        found = np.unique(t)
+        shown = ", ".join(f"{v:g}" for v in found[:5])
+        more = ", ..." if found.size > 5 else ""
+        hint = "; use (t + 1) / 2" if np.array_equal(found, [-1, 1]) else ""
+        raise ValueError(f"t must be in {{0, 1}}; got {{{shown}{more}}}{hint}")
+    return t
+
+
+def observation_weights(weights, N):
+    """Weights (N,) >= 0, not all zero; None stays None and means ones."""
+    if weights is None:
+        return None
+    weights = vector("weights", weights, N, "row")
+    if weights.min() < 0 or not weights.any():
+        raise ValueError(
+            "weights must be >= 0 and not all zero; "
+            f"got values from {weights.min():g} to {weights.max():g}"
+        )
+    return weights
+
+
+def precisions(alpha, M):
+    """Prior precisions (M,) >= 0 from one number or one per column."""
+    alpha = real("alpha", alpha)
+    if alpha.shape not in ((), (M,)):
+        raise ValueError(
+            f"alpha must be one number or have shape ({M},), one per column; "
+            f"got shape {alpha.shape}"
+        )
+    alpha = finite("alpha", np.array(np.broadcast_to(alpha, (M,))))
+    if alpha.min() < 0:
+        raise ValueError(f"alpha must be >= 0; got {alpha.min():g}")
+    return alpha
