@@ -1,0 +1,344 @@
+"""What only the notebooks need: figures, slider pictures, source, tables.
+
+    style()             the house style for matplotlib
+    scatter_classes     points in class colours and class markers
+    shade_probability   bands of p(C_1|x) between the two class colours
+    boundary            the line w_0 + w_1 x_1 + w_2 x_2 = 0
+    label_line          a curve's name, written beside it
+    show(fig)           the picture; its text says what was drawn
+    drawn(fig)          that text alone
+    slider(draw, ...)   a drawing for each of several values, one range input
+    source(f, ...)      library source as highlighted code
+    table(rows, ...)    a small table of results
+
+Every output has a plain text of its own, so a notebook compared with its
+stored outputs turns red when a picture goes stale.
+"""
+
+import base64
+import html
+import inspect
+import io
+from dataclasses import dataclass, field
+
+import matplotlib.pyplot as plt
+import numpy as np
+from cycler import cycler
+from matplotlib.collections import PathCollection
+from matplotlib.text import Text
+
+from prml4 import svg
+
+# Okabe and Ito's palette, told apart by every common kind of colour vision
+BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+INK, GREY, PURPLE = "#000000", "#666666", "#CC79A7"
+CLASS_COLOURS = (BLUE, VERMILION, GREEN)
+CLASS_MARKERS = ("o", "^", "s")
+CLASS_TEXT = ("#00639C", "#A84A00", "#00745A")  # dark enough for words
+
+STYLE = {
+    "figure.figsize": (6.4, 3.8),
+    "figure.dpi": 100,
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 160,
+    "font.size": 12,
+    "axes.titlesize": 12,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "axes.grid": False,
+    "axes.prop_cycle": cycler(color=[INK, PURPLE, GREY, BLUE])
+    + cycler(linestyle=["-", "--", "-.", ":"]),
+    "grid.color": INK,
+    "grid.alpha": 0.12,
+    "grid.linewidth": 0.8,
+    "lines.linewidth": 2.0,
+    "lines.markersize": 6,
+    "xtick.major.width": 0.8,
+    "ytick.major.width": 0.8,
+    "legend.frameon": False,
+    "image.cmap": "cividis",
+}
+
+
+def style():
+    """Use the house style for every figure that follows."""
+    plt.rcdefaults()
+    plt.rcParams.update(STYLE, **{"mathtext.fontset": "cm"})
+
+
+def scatter_classes(ax, X, t, names=None, size=34):
+    """Points X (N, 2) of class t (N,): colour and marker both say which."""
+    t = np.asarray(t).astype(int)
+    for k in np.unique(t):
+        ax.scatter(
+            *np.asarray(X)[t == k].T[:2],
+            s=size,
+            marker=CLASS_MARKERS[k],
+            color=CLASS_COLOURS[k],
+            edgecolor="white",
+            linewidth=0.6,
+            label=names[k] if names else None,
+            zorder=3,
+        )
+
+
+def shade_probability(
+    ax, probability, levels=(0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
+):
+    """Bands of `probability`, (n, 2) points -> p(C_1|x), over the view of ax.
+
+    Blue where class 0 is likelier, vermilion where class 1 is, fainter
+    towards 1/2, where a line is drawn.
+    """
+    (a, b), (c, d) = ax.get_xlim(), ax.get_ylim()
+    x, y = np.meshgrid(np.linspace(a, b, 81), np.linspace(c, d, 61))
+    p = np.reshape(probability(np.c_[x.ravel(), y.ravel()]), x.shape)
+    mid = 0.5 * (np.array(levels[1:]) + levels[:-1])
+    bands = [
+        plt.matplotlib.colors.to_rgba(
+            CLASS_COLOURS[int(m > 0.5)], abs(m - 0.5) * 0.7
+        )
+        for m in mid
+    ]
+    ax.contourf(x, y, p, levels=levels, colors=bands, zorder=0)
+    if p.min() < 0.5 < p.max():
+        ax.contour(x, y, p, levels=[0.5], colors=INK, linewidths=1.2)
+
+
+def boundary(ax, w, **line):
+    """The line w_0 + w_1 x_1 + w_2 x_2 = 0, through the view of ax."""
+    w0, normal = w[0], np.asarray(w[1:3], float)
+    (a, b), (c, d) = ax.get_xlim(), ax.get_ylim()
+    foot = np.array([a + b, c + d]) / 2
+    foot = foot - (w0 + normal @ foot) / (normal @ normal) * normal
+    along = np.array([-normal[1], normal[0]]) / np.hypot(*normal)
+    ends = foot + np.outer([-1, 1], along) * np.hypot(b - a, d - c)
+    line = {"color": INK, "scalex": False, "scaley": False} | line
+    return ax.plot(*ends.T, **line)[0]
+
+
+def label_line(line, x, text=None, dy=6, **words):
+    """Write a curve's name above its point at abscissa x (below if dy < 0)."""
+    y = np.interp(x, *line.get_xydata().T)
+    colour = dict(zip(CLASS_COLOURS, CLASS_TEXT, strict=True)).get(
+        line.get_color(), INK
+    )
+    words = {"color": colour, "ha": "center"} | words
+    return line.axes.annotate(
+        text or line.get_label(),
+        (x, y),
+        (0, dy),
+        textcoords="offset points",
+        va="bottom" if dy >= 0 else "top",
+        **words,
+    )
+
+
+# --- outputs -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Output:
+    """What a cell shows: a text for comparison, a richer form for readers."""
+
+    text: str  # text/plain, the same on every machine
+    rich: dict = field(default_factory=dict)  # MIME type -> content
+    metadata: dict = field(default_factory=dict)  # MIME type -> options
+
+    def __repr__(self):
+        return self.text
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": self.text} | self.rich, self.metadata
+
+
+def _number(value, scale):
+    """Three significant digits; what is noise at this scale is zero."""
+    if abs(value) <= 1e-9 * scale:
+        return "0"
+    return f"{value * (1 + 1e-8):.3g}"
+
+
+def _range(name, values):
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return f"{name} empty"
+    low, high = values.min(), values.max()
+    scale = max(abs(low), abs(high))
+    return f"{name} {_number(low, scale)} to {_number(high, scale)}"
+
+
+def _vertices(artist):
+    """(n, 2) data coordinates of whatever an artist draws."""
+    if hasattr(artist, "get_xydata"):
+        return artist.get_xydata()
+    if isinstance(artist, PathCollection):
+        return np.ma.filled(artist.get_offsets().astype(float), np.nan)
+    if hasattr(artist, "get_patch_transform"):
+        return (
+            artist.get_path().transformed(artist.get_patch_transform()).vertices
+        )
+    return np.concatenate(
+        [p.vertices for p in artist.get_paths()] or [np.empty((0, 2))]
+    )
+
+
+def _kinds(ax):
+    """Artists of ax by what a reader would call them."""
+    marks = [a for a in ax.lines if a.get_linestyle() == "None"]
+    marks += [c for c in ax.collections if isinstance(c, PathCollection)]
+    yield "curve", [a for a in ax.lines if a not in marks], False
+    yield "point", marks, True
+    yield "region", [c for c in ax.collections if c not in marks], False
+    yield "patch", list(ax.patches), False
+
+
+def _describe(ax):
+    parts = []
+    for kind, artists, counted in _kinds(ax):
+        if not artists:
+            continue
+        each = [_vertices(a) for a in artists]
+        xy = np.concatenate(each)
+        n = len(xy) if counted else len(artists)
+        plural = kind + ("" if n == 1 else "es" if kind == "patch" else "s")
+        parts.append(
+            f"{n} {plural}, {_range('x', xy[:, 0])}, {_range('y', xy[:, 1])}"
+        )
+    for image in ax.images:
+        values = np.ma.filled(image.get_array().astype(float), np.nan)
+        parts.append(f"image {values.shape}, {_range('values', values)}")
+    return "; ".join(parts) or "empty"
+
+
+def drawn(fig):
+    """What a figure shows, in one line: marks, how many, and their extents."""
+    axes = [_describe(ax) for ax in fig.axes]
+    if len(axes) > 1:
+        axes = [f"({i}) {line}" for i, line in enumerate(axes, 1)]
+    return Output("drawn: " + " ".join(axes))
+
+
+def show(fig):
+    """The figure as a picture whose plain text is `drawn(fig)`.
+
+    The last line of a cell; the figure is closed, so it appears once.
+    """
+    picture = io.BytesIO()
+    fig.savefig(
+        picture,
+        format="png",
+        metadata={"Software": None},
+        pil_kwargs={"optimize": True},
+    )
+    plt.close(fig)
+    png = base64.b64encode(picture.getvalue()).decode()
+    return Output(drawn(fig).text, {"image/png": png})
+
+
+def source(*functions):
+    """The source of library functions, docstring included, as Markdown."""
+    blocks, names = [], []
+    for function in functions:
+        code = inspect.getsource(function).strip()
+        name = f"{function.__module__}.{function.__qualname__}"
+        names.append(f"{name} ({len(code.splitlines())} lines)")
+        blocks.append(f"```python\n{code}\n```")
+    return Output("\n".join(names), {"text/markdown": "\n\n".join(blocks)})
+
+
+def table(rows, header, caption):
+    """Rows of strings under a header; the first column names its rows."""
+    rows = [[str(cell) for cell in row] for row in rows]
+    if any(len(row) != len(header) for row in rows):
+        raise ValueError(f"expected {len(header)} cells in every row")
+    wide = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = [
+        "  ".join(
+            c.ljust(n) if i == 0 else c.rjust(n)
+            for i, (c, n) in enumerate(zip(row, wide, strict=True))
+        )
+        for row in [list(header), *rows]
+    ]
+    text = "\n".join([caption, *(line.rstrip() for line in lines)])
+    return Output(text, {"text/html": _table_html(rows, header, caption)})
+
+
+def _table_html(rows, header, caption):
+    def cell(tag, scope, text):
+        side = "left" if tag == "th" and scope == "row" else "right"
+        scope = f' scope="{scope}"' if scope else ""
+        open_ = f'<{tag}{scope} style="text-align:{side}">'
+        return f"{open_}{html.escape(text)}</{tag}>"
+
+    head = cell("th", "col", header[0]).replace("right", "left")
+    head += "".join(cell("th", "col", name) for name in header[1:])
+    body = "".join(
+        f"<tr>{cell('th', 'row', row[0])}"
+        + "".join(cell("td", "", text) for text in row[1:])
+        + "</tr>\n"
+        for row in rows
+    )
+    return (
+        f'<table class="dataframe prml-table"><caption>{html.escape(caption)}'
+        f"</caption>\n<thead><tr>{head}</tr></thead>\n"
+        f"<tbody>\n{body}</tbody></table>"
+    )
+
+
+# --- slider pictures ---------------------------------------------------------
+
+PANEL = {  # steady margins, so that nothing jumps from frame to frame
+    "svg.fonttype": "none",
+    "mathtext.fontset": "dejavusans",
+    "figure.constrained_layout.use": False,
+    "figure.subplot.left": 0.12,
+    "figure.subplot.right": 0.98,
+    "figure.subplot.bottom": 0.17,
+    "figure.subplot.top": 0.92,
+}
+
+
+def slider(draw, values, *, label, alt, start=0, panels=1):
+    """A drawing for each of `values`, chosen with a slider.
+
+    draw(ax, value) draws one frame (ax is an array if panels > 1) and fixes
+    its limits; alt(value) says in a sentence what that frame shows.
+    """
+    names = [v if isinstance(v, str) else f"{v:g}" for v in values]
+    said = [alt(v).strip() for v in values]
+    if not all(said):
+        raise ValueError("expected a sentence for every frame, got none")
+    refs = {}
+    frames = [svg.marks(_frame(draw, v, panels), refs) for v in values]
+    picture = svg.definitions(refs) + svg.layers(frames, start)
+    page = svg.page(label, names, said, start, picture)
+    if len(page) > 300_000:
+        raise ValueError(
+            f"expected at most 300 KB, got {len(page) // 1000} KB: "
+            "draw fewer frames, or fewer points in each"
+        )
+    lines = [f"  {n}: {s}" for n, s in zip(names, said, strict=True)]
+    text = "\n".join([f"slider: {label}, {len(names)} frames", *lines])
+    return Output(text, {"text/html": page})
+
+
+def _frame(draw, value, panels):
+    """One frame as matplotlib's SVG."""
+    with plt.rc_context(STYLE | PANEL):
+        fig, axes = plt.subplots(1, panels)
+        draw(axes, value)
+        fig.canvas.draw()
+        for text in fig.findobj(Text):
+            if "$" in text.get_text():  # the SVG forgets how it was aligned
+                box = text.get_window_extent()
+                turned = text.get_rotation() % 180 == 90
+                size = (box.height if turned else box.width) * 72 / fig.dpi
+                text.set_gid(f"formula {text.get_ha()} {size:.2f}")
+        out = io.BytesIO()
+        fig.savefig(out, format="svg", transparent=True)
+        plt.close(fig)
+    return out.getvalue()

@@ -1,0 +1,264 @@
+"""Matplotlib's SVG made small, steady and at home on light and dark pages.
+
+    marks(svg, refs)     one drawing as a list of compact SVG elements
+    layers(frames)       several drawings in one, shared elements written once
+    definitions(refs)    the markers and clip paths they refer to
+    variables(dark)      CSS for the colours of the page
+
+Coordinates are rounded so that the last digits of floating-point arithmetic
+leave no trace; house colours become CSS variables, black and greys shades of
+the page's own ink, white its paper; text is text in the page's font. An "@"
+stands for the prefix of identifiers, chosen by the caller.
+"""
+
+import hashlib
+import re
+import xml.etree.ElementTree as ET
+from html import escape
+
+TONES = {  # colour in a drawing: its tone on a dark page
+    "#0072b2": "#56b4e9",
+    "#d55e00": "#ff9550",
+    "#009e73": "#35c79b",
+    "#cc79a7": "#e3a0c8",
+    "#00639c": "#7cc4f0",
+    "#a84a00": "#ffaa75",
+    "#00745a": "#5ad6b0",
+}
+_VARIABLE = {colour: f"--tone{i}" for i, colour in enumerate(TONES)}
+_KEPT = ("d", "x", "y", "width", "height", "transform", "clip-path", "href")
+_IDLE = {"stroke-dashoffset": "0", "font-weight": "400"}
+
+
+def variables(dark=False):
+    """CSS declarations of the colour variables."""
+    tones = TONES.values() if dark else TONES
+    pairs = zip(_VARIABLE.values(), tones, strict=True)
+    return ";".join(f"{name}:{tone}" for name, tone in pairs)
+
+
+def marks(svg, refs):
+    """Elements of one drawing; `refs` collects what they refer to."""
+    root = ET.fromstring(svg)
+    ids = {}
+    for holder in root.iter():
+        for node in holder if _name(holder) == "defs" else ():
+            if "id" in node.attrib:
+                made = _write(node, {}, digits=2)
+                ids[node.attrib["id"]] = refs.setdefault(made, len(refs))
+    return list(_flat(root, ids))
+
+
+def definitions(refs):
+    """What the elements refer to, numbered in order of appearance."""
+    return "".join(
+        re.sub(r"^<(\w+)", rf'<\1 id="@{i}"', made, count=1)
+        for made, i in refs.items()
+    )
+
+
+def layers(frames, start):
+    """All frames in drawing order: common elements once, others by frame."""
+    common = set(frames[0]).intersection(*frames)
+    spine = [m for m in frames[0] if m in common]
+    if any([m for m in f if m in common] != spine for f in frames):
+        common, spine = set(), []
+    gaps = [_gaps(frame, common) for frame in frames]
+    out = []
+    for place in range(len(spine) + 1):
+        for i, gap in enumerate(gaps):
+            if gap[place]:
+                hidden = "" if i == start else ' style="display:none"'
+                body = "".join(gap[place])
+                out.append(f'<g data-f="{i}"{hidden}>{body}</g>\n')
+        out += spine[place : place + 1]
+    return "".join(out)
+
+
+def _gaps(frame, common):
+    """The runs of a frame's own elements between the common ones."""
+    gaps = [[]]
+    for mark in frame:
+        if mark in common:
+            gaps.append([])
+        else:
+            gaps[-1].append(mark)
+    return gaps
+
+
+def _name(node):
+    return node.tag.rpartition("}")[2]
+
+
+def _flat(group, ids):
+    """Drawable pieces of a group: plain groups are opened, the rest kept."""
+    for node in group:
+        gid = node.get("id", "")
+        if _name(node) in ("defs", "metadata"):
+            continue
+        if gid.startswith("formula"):
+            yield _formula(node, *gid.split()[1:])
+        elif _name(node) == "g" and set(node.attrib) <= {"id"}:
+            yield from _flat(node, ids)
+        elif node.get("style") != "fill: none":
+            yield _write(node, ids)
+
+
+def _write(node, ids, digits=1):
+    """One element and its children, compactly."""
+    given = {k.rpartition("}")[2]: v for k, v in node.attrib.items()}
+    held = []
+    for key in _KEPT:
+        value = given.get(key, "")
+        if "#" in value:
+            value = re.sub(r"#(\w+)", lambda m: f"#@{ids[m[1]]}", value)
+        elif key == "d":
+            value = re.sub(r"\s*([A-Za-z])\s*", r"\1", rounded(value, digits))
+            value = re.sub(r"(?<=\d)L", " ", value)
+        else:
+            value = rounded(value, digits)
+        if value and not value.startswith("rotate(-0 "):
+            held.append(f' {key}="{value}"')
+    if style := _style(given.get("style", "")):
+        held.append(f' style="{style}"')
+    inner = escape((node.text or "").strip())
+    inner += "".join(_write(child, ids, digits) for child in node)
+    name = _name(node)
+    end = f">{inner}</{name}>" if inner else "/>"
+    return f"<{name}{''.join(held)}{end}"
+
+
+def rounded(text, digits=1):
+    """Every decimal number in `text` rounded; ties always fall upwards."""
+
+    def short(match):
+        value = f"{float(match[0]) + 2.7e-5:.{digits}f}".rstrip("0").rstrip(".")
+        return "0" if value == "-0" else value
+
+    return re.sub(r"-?\d+\.\d+(?:e-?\d+)?", short, text)
+
+
+def _style(text):
+    """CSS declarations without what the page decides or nobody needs."""
+    pairs = dict(p.split(": ", 1) for p in text.split("; ") if ": " in p)
+    for key in ("fill", "stroke"):
+        colour, ink = _colour(pairs.get(key, ""))
+        if key in pairs:
+            pairs[key] = colour
+        if ink < 1:
+            opacity = float(pairs.get(f"{key}-opacity", 1)) * ink
+            pairs[f"{key}-opacity"] = f"{opacity:.6f}"
+    return ";".join(
+        f"{k}:{rounded(v, 2)}"
+        for k, v in pairs.items()
+        if k != "font-family" and _IDLE.get(k) != v
+    )
+
+
+def _colour(colour):
+    """The page's colour for a drawing's, and how much ink a grey takes."""
+    colour = colour.lower()
+    if colour in _VARIABLE:
+        return f"var({_VARIABLE[colour]})", 1
+    if colour == "#ffffff":
+        return "var(--paper)", 1
+    if re.fullmatch(r"#(..)\1\1", colour):
+        return "currentColor", 1 - int(colour[1:3], 16) / 255
+    return colour, 1
+
+
+def _formula(node, align, width):
+    """Mathematics as running text, since the page's font has its own widths."""
+    place = next(n for n in node if _name(n) == "g")
+    glyphs = sorted(_glyphs(place), key=lambda glyph: glyph[0])
+    size = max(glyph[2] for glyph in glyphs)
+    base = next(y for _, y, s, *_ in glyphs if s == size)
+    runs, level = [], base
+    for _, y, s, slant, text in glyphs:
+        style = f"font-style:{slant}" + (
+            f";font-size:{s:g}px" if s < size else ""
+        )
+        move = (
+            ""
+            if abs(y - level) < 0.05
+            else f' dy="{rounded(f"{y - level:f}")}"'
+        )
+        runs.append(f'<tspan{move} style="{style}">{escape(text)}</tspan>')
+        level = y
+    x, anchor = {
+        "left": (0, "start"),
+        "center": (float(width) / 2, "middle"),
+        "right": (float(width), "end"),
+    }[align]
+    style = f"font-size:{size:g}px;text-anchor:{anchor};"
+    style += _style(place.get("style", ""))
+    return (
+        f'<text x="{rounded(f"{x:f}")}" y="{rounded(f"{base:f}")}" '
+        f'transform="{rounded(place.get("transform"))}" '
+        f'style="{style.rstrip(";")}">{"".join(runs)}</text>'
+    )
+
+
+def _glyphs(place):
+    """(x, y, font size, slant, character) of every glyph of a formula."""
+    for run in place.iter():
+        if not run.get("x"):
+            continue
+        css = dict(p.split(": ") for p in run.get("style").split("; "))
+        slant = "italic" if css.get("font-style") == "oblique" else "normal"
+        size = float(css["font-size"].removesuffix("px"))
+        for x, text in zip(run.get("x").split(), run.text, strict=True):
+            if text in "=<>≤≥≈→":
+                text = f" {text} "
+            yield float(x), float(run.get("y")), size, slant, text
+
+
+_CSS = f"""<style>
+.prml-slider{{{variables()};--paper:var(--pst-color-background,\
+var(--jp-layout-color0,#fff));max-width:40rem;margin:0 auto;color:inherit}}
+html[data-theme="dark"] .prml-slider,\
+body[data-jp-theme-light="false"] .prml-slider{{{variables(dark=True)}}}
+html[data-theme="dark"] .bd-content div.cell_output \
+.text_html:has(div.prml-slider){{background:none;color:inherit;padding:0}}
+.prml-slider svg{{display:block;width:100%;height:auto;fill:currentColor;\
+font-family:inherit;stroke-linejoin:round}}
+.prml-slider label,.prml-slider div{{display:flex;align-items:center;gap:.8em}}
+.prml-slider label{{flex:1}}
+.prml-slider input{{flex:1;min-width:6em;height:1.75rem;margin:0;\
+accent-color:var(--tone0);cursor:pointer}}
+.prml-slider output{{min-width:3.5em;font-variant-numeric:tabular-nums}}
+.prml-slider p{{margin:.2em 0 0;min-height:3em}}
+@media print{{.prml-slider input{{display:none}}}}
+</style>"""
+_ON_INPUT = (
+    "const r=this.closest('.prml-slider'),k=this.value,"
+    "f=r.querySelectorAll('li')[k],s=f.textContent,v=f.dataset.value;"
+    "r.querySelectorAll('[data-f]').forEach("
+    "g=>g.style.display=g.dataset.f==k?'':'none');"
+    "this.setAttribute('aria-valuetext',v);"
+    "r.querySelector('output').textContent=v;"
+    "r.querySelector('p').textContent=s;"
+    "r.querySelector('svg').setAttribute('aria-label',s)"
+)
+
+
+def page(label, names, said, start, picture):
+    """The whole slider as HTML: style, picture, range input, sentences."""
+    prefix = "s" + hashlib.sha256(picture.encode()).hexdigest()[:8] + "-"
+    label, *names = map(escape, [label, *names])
+    said = [escape(s) for s in said]
+    items = "".join(
+        f'<li data-value="{n}">{s}</li>\n'
+        for n, s in zip(names, said, strict=True)
+    )
+    return f"""<div class="prml-slider" role="group" aria-label="{label}">
+{_CSS}
+<svg viewBox="0 0 461 274" role="img" aria-label="{said[start]}">
+{picture.replace("@", prefix)}</svg>
+<div><label>{label} <input type="range" min="0" max="{len(names) - 1}" \
+value="{start}" autocomplete="off" aria-valuetext="{names[start]}" \
+oninput="{_ON_INPUT}"/></label> <output>{names[start]}</output></div>
+<p aria-live="polite">{said[start]}</p>
+<ol hidden="">
+{items}</ol>
+</div>"""
