@@ -1,22 +1,41 @@
 """The Sphinx extension of this book.
 
-Numbers that follow the file names, MathJax from an installed package instead
-of the network, and repairs of HTML that screen readers stumble over.
+Numbers that follow the file names; MathJax and the typefaces from installed
+packages, so that no page needs the network; repairs of HTML that screen
+readers stumble over.
 """
 
 import re
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import copyfile, copytree
+from shutil import copyfile
 
 from docutils import nodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
 STEM = re.compile(r"book/(\d\d)_\w+$")
-# all that our pages load of MathJax: 1.7 of 22 MB
-MATHJAX = ("tex-chtml-full.js", "ui/lazy.js")
-MATHJAX_FONTS = "output/chtml/fonts/woff-v2"
+# what the pages load of three packages, and where they look for it
+ASSETS = (
+    (
+        "sphinx-mathjax-offline",
+        "static/mathjax",
+        "mathjax",
+        ("tex-chtml-full.js", "ui/lazy.js", "output/chtml/fonts/woff-v2/*"),
+    ),
+    (
+        "font_source_serif_pro",
+        "files",
+        "fonts/serif",
+        ("*-Regular.ttf", "*-It.ttf", "*-Semibold*.ttf", "LICENSE.txt"),
+    ),
+    (
+        "font_source_sans_pro",
+        "files",
+        "fonts/sans",
+        ("*-Regular.ttf", "*-It.ttf", "*-Semibold.ttf", "LICENSE.txt"),
+    ),
+)
 
 
 class ChapterNumbers(TocTreeCollector):
@@ -53,30 +72,37 @@ def set_version(app, config):
     config.myst_substitutions["version"] = config.release
 
 
+def mark_question(app, doctree):
+    """The question of a chapter stands out from the text around it."""
+    for paragraph in doctree.findall(nodes.paragraph):
+        if paragraph.astext().startswith("The question."):
+            paragraph["classes"].append("question")
+
+
 def repair_body(app, pagename, templatename, context, doctree):
-    """Citation lists claim to be lists of items that are none."""
+    """Lists without items, and one id for all exercises of a page."""
     if body := context.get("body"):
         body = body.replace(' role="list" class="citation-list"', "")
-        context["body"] = re.sub(
-            r'(<div class="citation"[^>]*?) role="doc-biblioentry"',
-            r"\1",
-            body,
-        )
+        for pattern in (
+            r'(?<=<div class="citation")( id="[^"]*") role="doc-biblioentry"',
+            r'(<section) id="(?:exercise|solution|proof)-content"',
+        ):
+            body = re.sub(pattern, r"\1", body)
+        context["body"] = body
 
 
-def copy_mathjax(app, exception):
-    """Copy what our pages load of MathJax into the output."""
+def copy_assets(app, exception):
+    """Copy what the pages load, and no more, into the output."""
     if exception or app.builder.format != "html":
         return
-    package = find_spec("sphinx-mathjax-offline").submodule_search_locations
-    source = Path(package[0], "static", "mathjax")
-    target = Path(app.outdir, "_static", "mathjax")
-    for name in MATHJAX:
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        copyfile(source / name, target / name)
-    copytree(
-        source / MATHJAX_FONTS, target / MATHJAX_FONTS, dirs_exist_ok=True
-    )
+    for package, folder, place, patterns in ASSETS:
+        home = find_spec(package).submodule_search_locations[0]
+        source = Path(home, folder)
+        for path in (p for name in patterns for p in source.glob(name)):
+            target = Path(app.outdir, "_static", place)
+            target /= path.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            copyfile(path, target)
 
 
 def setup(app):
@@ -84,5 +110,6 @@ def setup(app):
     app.add_env_collector(ChapterNumbers)
     app.connect("config-inited", set_version, priority=10)
     app.connect("html-page-context", repair_body, priority=900)
-    app.connect("build-finished", copy_mathjax)
+    app.connect("doctree-read", mark_question)
+    app.connect("build-finished", copy_assets)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
