@@ -172,7 +172,7 @@ def log_normal_cdf(a):
 def mills(a):
     """r(a) = phi(a) / Phi(a) = (log Phi)'(a), GPML 3.4.1."""
     q, e = _lower_tail(a)
-    right = e / (ROOT_TWO_PI * scipy_special.ndtr(a))
+    right = e / (ROOT_TWO_PI * scipy_special.ndtr(np.abs(a)))
     return np.where(a < 0.0, 1.0 / (ROOT_TWO_PI * q), right)
 
 
