@@ -1,0 +1,382 @@
+"""The Sphinx extension behind the back matter.
+
+Its directives assemble ledger, index, reference and cover map when the book
+is built, from what tools/chapters.py reads in the notebooks: nothing is typed
+twice, and a new chapter brings its own rows.
+"""
+
+import ast
+import json
+import re
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.transforms import SphinxTransform
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tools import chapters as reader  # noqa: E402
+
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+class Assembled(SphinxDirective):
+    """A directive whose content is Markdown, written when the book is built."""
+
+    def run(self):
+        """Parse what `markdown` returns, as if it stood in the page."""
+        self.env.note_reread()
+        return self.parse_text_to_nodes("\n".join(self.markdown()))
+
+    def markdown(self):
+        """The lines of the page; each directive has its own."""
+        raise NotImplementedError
+
+
+# -------------------------------------------------------- pieces of Markdown
+def table(header, rows, widths):
+    """A list-table; cells are Markdown, of one or more lines."""
+    yield "```{list-table}"
+    yield ":header-rows: 1"
+    yield f":widths: {' '.join(map(str, widths))}"
+    yield ""
+    for row in [header, *rows]:
+        for k, cell in enumerate(row):
+            first, *rest = str(cell).split("\n") or [""]
+            yield ("* - " if k == 0 else "  - ") + first
+            yield from (f"    {line}" if line else "" for line in rest)
+    yield "```"
+    yield ""
+
+
+def chapter_link(chapter, text=None):
+    """A link to a chapter."""
+    return f"{{doc}}`{text or chapter.title} </book/{chapter.name}>`"
+
+
+def number(chapter):
+    """The chapter's number without leading zero."""
+    return int(chapter.name[:2])
+
+
+def counted(n, noun, plural=None):
+    """"1 claim", "2 claims"."""
+    return f"{n} {noun if n == 1 else plural or noun + 's'}"
+
+
+# -------------------------------------------------------------------- the map
+class ChapterMap(Assembled):
+    """Parts and chapters, existing and planned, each with its question."""
+
+    def markdown(self):
+        """One list per part."""
+        existing = {c.name: c for c in reader.chapters()}
+        plan = reader.outline()
+        yield ":::{container} chapter-map"
+        for part in dict.fromkeys(row.part for row in plan):
+            yield f"**{part}**"
+            yield ""
+            for row in plan:
+                if row.part == part:
+                    yield self.entry(row, existing.get(row.name))
+            yield ""
+        yield ":::"
+
+    @staticmethod
+    def entry(row, chapter):
+        """A chapter of the list: linked if it exists."""
+        if chapter is None:
+            return f"{row.number}. {row.title} (planned). *{row.question}*"
+        link = chapter_link(chapter)
+        return f"{row.number}. {link}. *{chapter.question}*"
+
+
+class BookCounts(Assembled):
+    """How many claims, definitions, steps and checks each chapter has."""
+
+    def markdown(self):
+        """A table with a row for each chapter and one for the book."""
+        book = reader.chapters()
+        rows = [[chapter_link(c), *counts_of(c)] for c in book]
+        total = [sum(column) for column in zip(*map(counts_of, book))]
+        header = ["Chapter", *COUNTED]
+        rows.append(["**The book**", *total])
+        yield from table(header, rows, [7, *[2] * len(COUNTED)])
+
+
+COUNTED = (
+    "Claims",
+    "Definitions",
+    "Steps",
+    "Checks",
+    "Slips",
+    "Figures",
+    "Exercises",
+)
+
+
+def counts_of(chapter):
+    """The numbers named in COUNTED."""
+    return [
+        len(chapter.claims),
+        len(chapter.definitions),
+        chapter.steps,
+        sum(c.counts for c in chapter.checks),
+        len(chapter.slips),
+        len(chapter.figures),
+        len(chapter.exercises),
+    ]
+
+
+# ----------------------------------------------------------------- the ledger
+class SlipLedger(Assembled):
+    """Every slip of the sources that a chapter refutes, with its residuals."""
+
+    def markdown(self):
+        """A section for each chapter, an entry for each slip."""
+        book = [c for c in reader.chapters() if c.slips]
+        for chapter in book:
+            yield f"## {number(chapter)} · {chapter.title}"
+            yield ""
+            for slip in chapter.slips:
+                yield from slip_entry(slip)
+
+
+def slip_entry(slip):
+    """Heading, explanation, residuals and the way to the chapter."""
+    mark = " (PRML prints this too)" if slip.printed_in_prml else ""
+    yield f"### {slip.id} · {slip.name}{mark}"
+    yield ""
+    yield re.sub(r"\$\$[ \t]*\([^()\s]+\)", "$$", slip.body)
+    yield ""
+    place = f"{{ref}}`in its place <slip-{slip.id.lower()}>`"
+    if slip.label is None:
+        yield f"Nothing to compute; {place}."
+    else:
+        yield f"{residuals(slip)}; result {{eq}}`{slip.label}`, {place}."
+    yield ""
+
+
+def residuals(slip):
+    """What the chapter's cell printed, as written and corrected."""
+    return f"`{slip.line.strip()}`"
+
+
+class SlipCounts(Assembled):
+    """How many slips of each source are refuted, and how many are to come."""
+
+    def markdown(self):
+        """A table with a row for each source."""
+        book = [s for c in reader.chapters() for s in c.slips]
+        planned = {i for row in reader.outline() for i in row.slips}
+        done = Counter(s.id[0] for s in book)
+        prml = Counter(s.id[0] for s in book if s.printed_in_prml)
+        due = Counter(i[0] for i in planned | {s.id for s in book})
+        typos = typographic()
+        rows = [
+            [
+                f"**{k}** · {source['description']}",
+                done[k],
+                prml[k],
+                due[k] - done[k],
+                len(source["entry"]),
+            ]
+            for k, source in typos.items()
+        ]
+        header = ["Source", "Refuted", "In PRML too", "To come", "Typographic"]
+        yield from table(header, rows, [10, 3, 3, 3, 3])
+
+
+def typographic():
+    """The slips of the pen: source -> description and entries."""
+    path = ROOT / "book" / "back" / "typographic.toml"
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+class TypographicSlips(Assembled):
+    """One table per source for what no computation can refute."""
+
+    def markdown(self):
+        """Place, as given, to be read as."""
+        for key, source in typographic().items():
+            yield f"### Source {key}: {source['description']}"
+            yield ""
+            rows = [
+                [e["lines"], e["given"], e["read"]] for e in source["entry"]
+            ]
+            header = ["Lines", "As given", "To be read as"]
+            yield from table(header, rows, [2, 5, 5])
+
+
+# ------------------------------------------------------------------ the index
+class EquationIndex(Assembled):
+    """Every numbered equation: formula, function, check and residual."""
+
+    def markdown(self):
+        """A section for each chapter, a row for each equation."""
+        for chapter in reader.chapters():
+            if not chapter.equations:
+                continue
+            yield f"## {number(chapter)} · {chapter.title}"
+            yield ""
+            rows = [equation_row(chapter, e) for e in chapter.equations]
+            header = ["Equation", "Formula", "Checked"]
+            yield from table(header, rows, [3, 8, 5])
+
+
+def equation_row(chapter, equation):
+    """Number and label, formula, and what the checks said."""
+    checks = [
+        c for c in chapter.checks if c.counts and c.label == equation.label
+    ]
+    name = f"{{eq}}`{equation.label}`\n\n`{equation.label}`"
+    formula = f"$$\n{equation.tex}\n$$"
+    if equation.is_definition:
+        return [name, formula, "a definition"]
+    return [name, formula, "\n\n".join(map(check_entry, checks))]
+
+
+def check_entry(check):
+    """Kind of check, function behind it, residual and bound."""
+    functions = ", ".join(f"`{name}`" for name in check.library)
+    result = f"{check.residual:.1e} ≤ {check.bound:.1e}"
+    return f"{check.kind}{': ' if functions else ''}{functions}\n\n{result}"
+
+
+# ---------------------------------------------------------- measured results
+class MutantReport(Assembled):
+    """How many planted faults the checks and tests found."""
+
+    def markdown(self):
+        """One sentence, and the list of survivors."""
+        path = RESULTS / "mutants.json"
+        if not path.exists():
+            yield "The faults have not been planted yet: run `make mutants`."
+            return
+        report = json.loads(path.read_text("utf-8"))
+        killed, planted = report["killed"], report["planted"]
+        yield (
+            f"Of {planted} faults planted in {report['functions']} functions, "
+            f"{killed} were found ({killed / planted:.1%}): "
+            f"{report['by_checks']} by a chapter's check, "
+            f"{killed - report['by_checks']} by a unit test."
+        )
+        yield ""
+        rows = [
+            [f"`{s['function']}`", f"`{s['fault']}`", s.get("reason", "")]
+            for s in report["survivors"]
+        ]
+        if rows:
+            header = ["Function", "Fault that survived", "Why"]
+            yield from table(header, rows, [3, 6, 5])
+
+
+# -------------------------------------------------------------- the reference
+class ApiReference(SphinxDirective):
+    """Every public name of the library, from its source."""
+
+    def run(self):
+        """One section for each module."""
+        self.env.note_reread()
+        names = {c.stem: c for c in reader.chapters()}
+        return [
+            module_section(self.state.document, path, names.get(path.stem))
+            for path in reader.modules()
+        ]
+
+
+def module_section(document, path, chapter):
+    """Title, summary and the public names of a module."""
+    tree = ast.parse(path.read_text("utf-8"))
+    section = nodes.section(ids=[f"api-{path.stem}"], names=[])
+    section += nodes.title("", "", nodes.literal("", f"prml4.{path.stem}"))
+    summary = nodes.paragraph("", summary_of(tree) + " ")
+    if chapter:
+        summary += document_link(f"/book/{chapter.name}", chapter.title)
+    section += summary
+    listed = nodes.definition_list(classes=["api"])
+    for node in public_names(tree):
+        term = nodes.term("", "", nodes.literal("", signature(node)))
+        text = nodes.paragraph("", summary_of(node))
+        listed += nodes.definition_list_item(
+            "", term, nodes.definition("", text)
+        )
+    return section + listed if len(listed) else section
+
+
+def document_link(target, text):
+    """A reference to another page, resolved by Sphinx."""
+    from sphinx.addnodes import pending_xref
+
+    return pending_xref(
+        "",
+        nodes.inline("", f"Chapter: {text}."),
+        refdomain="std",
+        reftype="doc",
+        reftarget=target,
+        refexplicit=True,
+        refwarn=True,
+    )
+
+
+def public_names(tree):
+    """Functions and classes that a reader may call."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return [
+        n
+        for n in tree.body
+        if isinstance(n, kinds) and not n.name.startswith("_")
+    ]
+
+
+def summary_of(node):
+    """The first paragraph of a docstring, on one line."""
+    text = (ast.get_docstring(node) or "").split("\n\n")[0]
+    return " ".join(text.split())
+
+
+def signature(node):
+    """name(arguments) of a function; the bare name of a class."""
+    if isinstance(node, ast.ClassDef):
+        return f"class {node.name}"
+    return f"{node.name}({ast.unparse(node.args)})"
+
+
+# ---------------------------------------------------------------- the anchors
+class SlipAnchors(SphinxTransform):
+    """Give the box of slip A02 the anchor slip-a02."""
+
+    default_priority = 400
+
+    def apply(self, **kwargs):
+        """Name every admonition of class slip after its ledger id."""
+        for box in self.document.findall(nodes.admonition):
+            title = box.next_node(nodes.title)
+            found = title and re.match(reader.SLIP_ID, title.astext())
+            if found and "slip" in box["classes"]:
+                name = f"slip-{found.group(0).lower()}"
+                box["names"].append(name)
+                box["ids"].append(name)
+                self.document.note_explicit_target(box)
+
+
+def setup(app):
+    """Register the directives and the anchors."""
+    for name, directive in {
+        "chapter-map": ChapterMap,
+        "book-counts": BookCounts,
+        "slip-ledger": SlipLedger,
+        "slip-counts": SlipCounts,
+        "typographic-slips": TypographicSlips,
+        "equation-index": EquationIndex,
+        "mutant-report": MutantReport,
+        "api-reference": ApiReference,
+    }.items():
+        app.add_directive(name, directive)
+    app.add_transform(SlipAnchors)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
