@@ -66,7 +66,7 @@ STYLE = {
 def style():
     """Use the house style for every figure that follows."""
     plt.rcdefaults()
-    plt.rcParams.update(STYLE, **{"mathtext.fontset": "cm"})
+    plt.rcParams.update(STYLE)
 
 
 def scatter_classes(ax, X, t, names=None, size=34):
@@ -85,27 +85,23 @@ def scatter_classes(ax, X, t, names=None, size=34):
         )
 
 
-def shade_probability(
-    ax, probability, levels=(0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
-):
-    """Bands of `probability`, (n, 2) points -> p(C_1|x), over the view of ax.
+def shade_probability(ax, probability, levels=(0.5, 0.75, 0.9)):
+    """Shades of `probability`, (n, 2) points -> p(C_1|x), over the view of ax.
 
-    Blue where class 0 is likelier, vermilion where class 1 is, fainter
-    towards 1/2, where a line is drawn.
+    Blue where class 0 is likelier, vermilion where class 1 is, deeper from
+    one level to the next; a line where neither is.
     """
     (a, b), (c, d) = ax.get_xlim(), ax.get_ylim()
     x, y = np.meshgrid(np.linspace(a, b, 81), np.linspace(c, d, 61))
     p = np.reshape(probability(np.c_[x.ravel(), y.ravel()]), x.shape)
-    mid = 0.5 * (np.array(levels[1:]) + levels[:-1])
-    bands = [
-        plt.matplotlib.colors.to_rgba(
-            CLASS_COLOURS[int(m > 0.5)], abs(m - 0.5) * 0.7
-        )
-        for m in mid
-    ]
-    ax.contourf(x, y, p, levels=levels, colors=bands, zorder=0)
+    for colour, q in zip(CLASS_COLOURS[:2], (1 - p, p), strict=True):
+        for level in levels:  # nested, so that no seams show
+            if q.max() > level:
+                ax.contourf(
+                    x, y, q, [level, 2], colors=[(colour, 0.12)], zorder=0
+                )
     if p.min() < 0.5 < p.max():
-        ax.contour(x, y, p, levels=[0.5], colors=INK, linewidths=1.2)
+        ax.contour(x, y, p, [0.5], colors=INK, linewidths=1.2)
 
 
 def boundary(ax, w, **line):
@@ -236,7 +232,8 @@ def show(fig):
     )
     plt.close(fig)
     png = base64.b64encode(picture.getvalue()).decode()
-    return Output(drawn(fig).text, {"image/png": png})
+    wide = {"image/png": {"width": round(fig.get_figwidth() * fig.dpi)}}
+    return Output(drawn(fig).text, {"image/png": png}, wide)
 
 
 def source(*functions):
@@ -293,7 +290,6 @@ def _table_html(rows, header, caption):
 
 PANEL = {  # steady margins, so that nothing jumps from frame to frame
     "svg.fonttype": "none",
-    "mathtext.fontset": "dejavusans",
     "figure.constrained_layout.use": False,
     "figure.subplot.left": 0.12,
     "figure.subplot.right": 0.98,

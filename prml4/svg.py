@@ -27,7 +27,13 @@ TONES = {  # colour in a drawing: its tone on a dark page
 }
 _VARIABLE = {colour: f"--tone{i}" for i, colour in enumerate(TONES)}
 _KEPT = ("d", "x", "y", "width", "height", "transform", "clip-path", "href")
-_IDLE = {"stroke-dashoffset": "0", "font-weight": "400"}
+_IDLE = {
+    "stroke-dashoffset": "0",
+    "font-weight": "400",
+    "font-size": "1em",
+    "text-anchor": "start",
+}
+_BODY = 12  # px, the size of most words: 1em, which grows on a phone
 
 
 def variables(dark=False):
@@ -51,10 +57,11 @@ def marks(svg, refs):
 
 def definitions(refs):
     """What the elements refer to, numbered in order of appearance."""
-    return "".join(
+    named = (
         re.sub(r"^<(\w+)", rf'<\1 id="@{i}"', made, count=1)
         for made, i in refs.items()
     )
+    return f"<defs>{''.join(named)}</defs>\n"
 
 
 def layers(frames, start):
@@ -113,8 +120,7 @@ def _write(node, ids, digits=1):
         if "#" in value:
             value = re.sub(r"#(\w+)", lambda m: f"#@{ids[m[1]]}", value)
         elif key == "d":
-            value = re.sub(r"\s*([A-Za-z])\s*", r"\1", rounded(value, digits))
-            value = re.sub(r"(?<=\d)L", " ", value)
+            value = _path(rounded(value, digits))
         else:
             value = rounded(value, digits)
         if value and not value.startswith("rotate(-0 "):
@@ -126,6 +132,30 @@ def _write(node, ids, digits=1):
     name = _name(node)
     end = f">{inner}</{name}>" if inner else "/>"
     return f"<{name}{''.join(held)}{end}"
+
+
+def _path(text):
+    """A path without points that rounding has made idle."""
+    out = []
+    for letter, numbers in re.findall(r"([A-Za-z])([^A-Za-z]*)", text):
+        point = (letter, *numbers.split())
+        if letter == "L" and out[-1][0] in "ML" and point[1:] == out[-1][1:]:
+            continue
+        if len(out) > 1 and _between(out[-2], out[-1], point):
+            out.pop()
+        out.append(point)
+    text = "".join(letter + " ".join(numbers) for letter, *numbers in out)
+    return re.sub(r"(?<=\d)L", " ", text)
+
+
+def _between(a, b, c):
+    """Whether b lies on the level or upright line from a to c."""
+    if a[0] not in "ML" or b[0] != "L" or c[0] != "L":
+        return False
+    (ax, ay), (bx, by), (cx, cy) = (map(float, p[1:]) for p in (a, b, c))
+    level = ay == by == cy and (bx - ax) * (cx - bx) > 0
+    upright = ax == bx == cx and (by - ay) * (cy - by) > 0
+    return level or upright
 
 
 def rounded(text, digits=1):
@@ -141,6 +171,8 @@ def rounded(text, digits=1):
 def _style(text):
     """CSS declarations without what the page decides or nobody needs."""
     pairs = dict(p.split(": ", 1) for p in text.split("; ") if ": " in p)
+    if "font-size" in pairs:
+        pairs["font-size"] = _em(pairs["font-size"])
     for key in ("fill", "stroke"):
         colour, ink = _colour(pairs.get(key, ""))
         if key in pairs:
@@ -153,6 +185,10 @@ def _style(text):
         for k, v in pairs.items()
         if k != "font-family" and _IDLE.get(k) != v
     )
+
+
+def _em(size):
+    return f"{float(size.removesuffix('px')) / _BODY:.3g}em"
 
 
 def _colour(colour):
@@ -176,7 +212,7 @@ def _formula(node, align, width):
     runs, level = [], base
     for _, y, s, slant, text in glyphs:
         style = f"font-style:{slant}" + (
-            f";font-size:{s:g}px" if s < size else ""
+            f";font-size:{s / size:.3g}em" if s < size else ""
         )
         move = (
             ""
@@ -190,12 +226,12 @@ def _formula(node, align, width):
         "center": (float(width) / 2, "middle"),
         "right": (float(width), "end"),
     }[align]
-    style = f"font-size:{size:g}px;text-anchor:{anchor};"
-    style += _style(place.get("style", ""))
+    style = f"font-size: {size:g}px; text-anchor: {anchor}; "
+    style = _style(style + place.get("style", ""))
     return (
         f'<text x="{rounded(f"{x:f}")}" y="{rounded(f"{base:f}")}" '
         f'transform="{rounded(place.get("transform"))}" '
-        f'style="{style.rstrip(";")}">{"".join(runs)}</text>'
+        f'style="{style}">{"".join(runs)}</text>'
     )
 
 
@@ -221,7 +257,8 @@ body[data-jp-theme-light="false"] .prml-slider{{{variables(dark=True)}}}
 html[data-theme="dark"] .bd-content div.cell_output \
 .text_html:has(div.prml-slider){{background:none;color:inherit;padding:0}}
 .prml-slider svg{{display:block;width:100%;height:auto;fill:currentColor;\
-font-family:inherit;stroke-linejoin:round}}
+font-family:inherit;font-size:{_BODY}px;stroke-linejoin:round}}
+@media(max-width:600px){{.prml-slider svg{{font-size:{_BODY + 2}px}}}}
 .prml-slider label,.prml-slider div{{display:flex;align-items:center;gap:.8em}}
 .prml-slider label{{flex:1}}
 .prml-slider input{{flex:1;min-width:6em;height:1.75rem;margin:0;\
@@ -254,7 +291,7 @@ def page(label, names, said, start, picture):
     return f"""<div class="prml-slider" role="group" aria-label="{label}">
 {_CSS}
 <svg viewBox="0 0 461 274" role="img" aria-label="{said[start]}">
-{picture.replace("@", prefix)}</svg>
+{picture.replace("#@", f"#{prefix}").replace('id="@', f'id="{prefix}')}</svg>
 <div><label>{label} <input type="range" min="0" max="{len(names) - 1}" \
 value="{start}" autocomplete="off" aria-valuetext="{names[start]}" \
 oninput="{_ON_INPUT}"/></label> <output>{names[start]}</output></div>
