@@ -32,10 +32,10 @@ SECTIONS = (
     "Further reading",
 )
 # modules that hold no formulas: their docstrings say what, not which equation
-PLAIN_MODULES = {"book", "data", "validate"}
+PLAIN_MODULES = {"book", "data", "diagnose", "svg", "validate"}
 FORMULA = re.compile(
-    r"PRML|\(\d+\.\d+\)|\b(1[89]|20)\d\d\b|[=~<>≤≥≈∝∇Σ∫√^]|\bargmin\b"
-    r"|\b[A-Za-z]'*\([\w, ]*\)|\bd/d"
+    r"PRML|\(\d+\.\d+\)|\b(1[89]|20)\d\d\b|[=~<>≤≥≈∝∇Σ∫√^]"
+    r"|\b[A-Za-z]+'*\([^()]*\)|\b(argmin|int|lim|d/d[a-z])\b"
 )
 MACHINE_PATHS = re.compile(
     r"/(?:home|root|tmp|work|Users|usr|opt|mnt|private|var)/\w"
@@ -413,7 +413,8 @@ def figures_state_what_they_show(chapter):
     return [
         at(chapter, c.index, "a picture without book.show, drawn or slider")
         for c in chapter.code
-        if has_image(c) and not {"book.show", "book.drawn", "book.slider"} & calls_of(c.tree)
+        if has_image(c)
+        and not {"book.show", "book.drawn", "book.slider"} & calls_of(c.tree)
     ]
 
 
@@ -628,3 +629,4 @@ PER_PLAN = (
     one_statement_of_each_question,
     notebooks_are_planned,
 )
+PER_TREE = (modules_have_tests, imports_run_one_way)
