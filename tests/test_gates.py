@@ -1,6 +1,7 @@
 """The gates of the book: each is open for the book as it stands, and each
 closes on exactly the fault that is planted before it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -471,3 +472,212 @@ def test_a_planted_fault_is_found(tmp_path, gate, text, plant):
     found = complaints(sample.write(tmp_path, cells))
     assert set(found) == {gate}
     assert text in "\n".join(found[gate])
+
+
+# ------------------------------------- faults that are not in a single cell
+def rename(old, new):
+    """A fault: a text replaced in every cell, outputs included."""
+
+    def plant(cells):
+        changed = json.loads(json.dumps(cells).replace(old, new))
+        cells[:] = changed
+
+    return plant
+
+
+def test_a_foreign_prefix_is_found(tmp_path):
+    """A claim of chapter logistic is not called irls-…"""
+    cells = sample.cells()
+    rename("logistic-square", "irls-square")(cells)
+    found = complaints(sample.write(tmp_path, cells))
+    assert set(found) == {gates.labels_are_prefixed}
+    assert "label irls-square lacks" in found[gates.labels_are_prefixed][0]
+
+
+def test_an_ill_formed_ledger_id_is_found(tmp_path):
+    """Slip F02 belongs to no source."""
+    cells = sample.cells()
+    rename("A02", "F02")(cells)
+    found = complaints(sample.write(tmp_path, cells))
+    expected = {
+        gates.slips_are_refuted: "slip without a ledger id",
+        gates.slip_calls_are_boxed: "without a box: F02",
+        gates.slips_are_complete: "slip A02 is missing",
+    }
+    assert set(found) == set(expected)
+    assert all(text in found[gate][0] for gate, text in expected.items())
+
+
+def test_foreign_metadata_are_found(tmp_path):
+    """A kernel called after someone's environment does not start elsewhere."""
+    path = sample.write(tmp_path) / "book" / "07_logistic.ipynb"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace('"name": "python3"', '"name": "me"'), "utf-8")
+    assert set(complaints(tmp_path)) == {gates.kernel_is_clean}
+
+
+def change(path, old, new):
+    """Replace a text in a file."""
+    path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
+
+
+TREE_FAULTS = [
+    (
+        gates.notebooks_are_planned,
+        lambda root: change(
+            root / "book/outline.toml", "number = 7", "number = 8"
+        ),
+        "07_logistic is not in outline.toml",
+    ),
+    (
+        gates.one_statement_of_each_question,
+        lambda root: change(
+            root / "book/outline.toml",
+            'prml = "4.3.2"',
+            'prml = ""\nquestion = "?"',
+        ),
+        "still holds the question of logistic",
+    ),
+    (
+        gates.one_statement_of_each_question,
+        lambda root: change(
+            root / "book/outline.toml", 'question = "And cubes?"', ""
+        ),
+        "lacks the question of softmax",
+    ),
+    (
+        gates.modules_have_tests,
+        lambda root: (root / "prml4/special.py").write_text('"""S."""'),
+        "prml4/special.py has no tests/test_special.py",
+    ),
+    (
+        gates.modules_have_tests,
+        lambda root: [
+            (root / "prml4/softmax.py").write_text('"""S."""'),
+            (root / "tests/test_softmax.py").write_text(""),
+        ],
+        "prml4/softmax.py has no book/09_softmax.ipynb",
+    ),
+    (
+        gates.imports_run_one_way,
+        lambda root: change(
+            root / "prml4/logistic.py",
+            "def ",
+            "from .softmax import f\n\n\ndef ",
+        ),
+        "prml4/logistic.py imports softmax",
+    ),
+    (
+        gates.imports_run_one_way,
+        lambda root: change(
+            root / "prml4/logistic.py",
+            "def ",
+            "from prml4 import softmax\n\n\ndef ",
+        ),
+        "prml4/logistic.py imports softmax",
+    ),
+    (
+        gates.functions_are_documented,
+        lambda root: change(root / "prml4/logistic.py", "y = x^2.", "Squares."),
+        "square states no formula",
+    ),
+    (
+        gates.functions_are_documented,
+        lambda root: change(root / "prml4/logistic.py", '"""y = x^2."""', ""),
+        "square has no docstring",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("gate", "plant", "text"),
+    TREE_FAULTS,
+    ids=[f"{g.__name__}-{t.replace(' ', '_')}" for g, _, t in TREE_FAULTS],
+)
+def test_a_fault_of_the_tree_is_found(tmp_path, gate, plant, text):
+    """The gate in question names the fault."""
+    plant(sample.write(tmp_path))
+    assert any(text in said for said in complaints(tmp_path).get(gate, []))
+
+
+def test_every_gate_has_a_planted_fault():
+    """A gate that never closed may be unable to."""
+    planted = {gate for gate, *_ in FAULTS + TREE_FAULTS}
+    planted |= {gates.labels_are_prefixed, gates.kernel_is_clean}
+    all_gates = {
+        *gates.PER_CHAPTER,
+        *gates.PER_BOOK,
+        *gates.PER_PLAN,
+        *gates.PER_TREE,
+    }
+    assert all_gates <= planted
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"\d+", "changes the line"),
+        (r"residual .*", "changes the line"),
+        (r"✗.*≤ \S+", "changes the line"),
+    ],
+)
+def test_a_wide_pattern_is_found(pattern, text):
+    """A pattern that hides more than the residual hides errors."""
+    config = f"[x]\nregex: {pattern}\nreplace: residual …\n"
+    lines = [sample.CHECK_LINE + " of 7", sample.SLIP_LINE]
+    found = gates.sanitising_is_narrow(config, lines)
+    assert found and text in found[0]
+
+
+def test_a_second_pattern_is_found():
+    """The list of patterns is short."""
+    one = "regex: residual \\S+ ≤ \\S+\nreplace: residual …\n"
+    config = f"[x]\n{one}[y]\n{one}"
+    found = gates.sanitising_is_narrow(config, [sample.CHECK_LINE])
+    assert found == ["more than 1 sanitising pattern"]
+
+
+# ------------------------------------------------------ a referee that sleeps
+def run_sample(root, cell):
+    """The complaints of the sensitivity gate about a chapter of one check."""
+    from tools import rerun
+
+    first = sample.code("import numpy as np\n\nfrom prml4 import check")
+    sample.write(root, [sample.markdown("# X"), first, cell])
+    return rerun.weak_checks(reader.chapters(root)[0])
+
+
+def test_a_sound_check_is_accepted(tmp_path):
+    """Gradient, semidefinite matrix and slip, all of them sharp."""
+    cell = sample.code(
+        "check.gradient('x-a', lambda w: w**2, 1.5, display=lambda w: 2 * w,\n"
+        "    library=lambda w: w + w)\n"
+        "check.psd('x-b', np.diag([1.0, 0.0, 2.0]), rank=2)\n"
+        "check.slip('A02', 'x-a', as_written=1, corrected=2, truth=2)"
+    )
+    assert run_sample(tmp_path, cell) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("check.identity('x-a', display=2, other=2, error=1)", "its display"),
+        ("check.moments('x-a', [1, 2, 3, 4], display=2.5)", "its display"),
+        ("check.psd('x-a', np.eye(2))", "an indefinite matrix"),
+        (
+            "check.slip('A02', 'x-a', as_written=1, corrected=2, truth=2)",
+            "the truth as a slip",
+        ),
+    ],
+)
+def test_a_sleeping_referee_is_found(tmp_path, monkeypatch, call, text):
+    """Whatever the referee itself thinks of its bounds, the gate asks again."""
+    from prml4 import check
+
+    monkeypatch.setattr(check, "_bite", lambda *args: None)
+    if "psd" in call:
+        monkeypatch.setattr(check, "psd", lambda *args, **options: None)
+    if "slip" in call:
+        monkeypatch.setattr(check, "slip", lambda *args, **options: None)
+    found = run_sample(tmp_path, sample.code(call))
+    assert any(text in said for said in found)
