@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
@@ -31,7 +32,8 @@ class Assembled(SphinxDirective):
     def run(self):
         """Parse what `markdown` returns, as if it stood in the page."""
         self.env.note_reread()
-        return self.parse_text_to_nodes("\n".join(self.markdown()))
+        text = "\n".join(self.markdown())
+        return self.parse_text_to_nodes(text, allow_section_headings=True)
 
     def markdown(self):
         """The lines of the page; each directive has its own."""
@@ -65,7 +67,7 @@ def number(chapter):
 
 
 def counted(n, noun, plural=None):
-    """"1 claim", "2 claims"."""
+    """ "1 claim", "2 claims"."""
     return f"{n} {noun if n == 1 else plural or noun + 's'}"
 
 
@@ -102,8 +104,12 @@ class BookCounts(Assembled):
     def markdown(self):
         """A table with a row for each chapter and one for the book."""
         book = reader.chapters()
-        rows = [[chapter_link(c), *counts_of(c)] for c in book]
-        total = [sum(column) for column in zip(*map(counts_of, book))]
+        rows = [
+            [chapter_link(c, f"{number(c)} · {c.title}"), *counts_of(c)]
+            for c in book
+        ]
+        columns = zip(*map(counts_of, book), strict=True)
+        total = [sum(column) for column in columns]
         header = ["Chapter", *COUNTED]
         rows.append(["**The book**", *total])
         yield from table(header, rows, [7, *[2] * len(COUNTED)])
@@ -156,15 +162,19 @@ def slip_entry(slip):
     yield ""
     place = f"{{ref}}`in its place <slip-{slip.id.lower()}>`"
     if slip.label is None:
-        yield f"Nothing to compute; {place}."
+        yield f"Nothing to compute; see it {place}."
     else:
-        yield f"{residuals(slip)}; result {{eq}}`{slip.label}`, {place}."
+        yield f"{residuals(slip)} See {{eq}}`{slip.label}`, {place}."
     yield ""
+
+
+REFUTED = re.compile(r"as written: (.+?) · ✓ corrected: residual (\S+ ≤ \S+)")
 
 
 def residuals(slip):
     """What the chapter's cell printed, as written and corrected."""
-    return f"`{slip.line.strip()}`"
+    as_written, corrected = REFUTED.search(slip.line).groups()
+    return f"**As written: {as_written}. Corrected: {corrected}.**"
 
 
 class SlipCounts(Assembled):
@@ -276,6 +286,16 @@ class MutantReport(Assembled):
             yield from table(header, rows, [3, 6, 5])
 
 
+class SpeedReport(Assembled):
+    """What make bench measured, against the peers in the same run."""
+
+    def markdown(self):
+        """A sentence on the method, and a table of times."""
+        path = RESULTS / "logistic.json"
+        if not path.exists():
+            yield "Nothing has been measured yet: run `make bench`."
+
+
 # -------------------------------------------------------------- the reference
 class ApiReference(SphinxDirective):
     """Every public name of the library, from its source."""
@@ -306,13 +326,13 @@ def module_section(document, path, chapter):
         listed += nodes.definition_list_item(
             "", term, nodes.definition("", text)
         )
-    return section + listed if len(listed) else section
+    if len(listed):
+        section += listed
+    return section
 
 
 def document_link(target, text):
     """A reference to another page, resolved by Sphinx."""
-    from sphinx.addnodes import pending_xref
-
     return pending_xref(
         "",
         nodes.inline("", f"Chapter: {text}."),
@@ -375,6 +395,7 @@ def setup(app):
         "typographic-slips": TypographicSlips,
         "equation-index": EquationIndex,
         "mutant-report": MutantReport,
+        "speed-report": SpeedReport,
         "api-reference": ApiReference,
     }.items():
         app.add_directive(name, directive)
