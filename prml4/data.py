@@ -1,0 +1,172 @@
+"""Data sets and generators, each with its source and its meaning of class 1.
+
+    X  (N, D)  inputs, one row per observation, without the constant column
+    t  (N,)    targets, 0.0 or 1.0
+    w  (M,)    weights, M = D + 1, the bias first as in with_bias
+
+scikit-learn is needed for the two cancer sets only, and imported there.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from prml4 import validate
+from prml4.special import sigmoid
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Inputs and targets of a two-class problem."""
+
+    X: np.ndarray  # (N, D) inputs
+    t: np.ndarray  # (N,) targets in {0, 1}, as floats
+    names: tuple[str, ...]  # D names, with units where there are any
+    source: str  # where the numbers come from
+
+
+@dataclass(frozen=True, eq=False)
+class Flights(Data):
+    """The shuttle's flights, with the counts behind the targets."""
+
+    damaged: np.ndarray  # (N,) how many of the six primary O-rings
+
+
+@dataclass(frozen=True, eq=False)
+class Sample(Data):
+    """Drawn data, with the truth they were drawn from."""
+
+    w: np.ndarray  # (M,) true log odds are with_bias(X) @ w
+
+
+def with_bias(X):
+    """Phi = (1, X): phi_0(x) = 1 goes first, PRML (3.3). X: (N, D) or (N,)."""
+    X = validate.real("X", X)
+    X = validate.design(X[:, None] if X.ndim == 1 else X, "X")
+    return np.column_stack([np.ones(len(X)), X])
+
+
+def standardise(X):
+    """(X - mean) / scale, mean and scale, by column; scale^2 = sum (..)^2 / N.
+
+    A constant column becomes zero: its scale is set to 1.
+    """
+    X = validate.design(X, "X")
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    constant = np.ptp(X, axis=0) == 0.0
+    mean[constant], scale[constant] = X[0, constant], 1.0
+    return (X - mean) / scale, mean, scale
+
+
+# Measured data.
+
+
+def breast_cancer(*, standardised=False):
+    """569 tumours, thirty features; t = 1 is malignant (Street et al. 1993).
+
+    scikit-learn codes malignant as 0: turned round here, so that class 1 is
+    the disease. The classes are linearly separable in these thirty features.
+    """
+    from sklearn.datasets import load_breast_cancer
+
+    table = load_breast_cancer()
+    return Data(
+        X=standardise(table.data)[0] if standardised else table.data,
+        t=1.0 - table.target,
+        names=tuple(map(str, table.feature_names)),
+        source=(
+            "Street, Wolberg and Mangasarian (1993), Nuclear feature "
+            "extraction for breast tumor diagnosis, SPIE 1905, 861-870"
+        ),
+    )
+
+
+def breast_cancer_mean(*, standardised=False):
+    """The ten features that are means over nuclei (Street et al. 1993).
+
+    t = 1 is malignant. In these ten features the classes overlap.
+    """
+    full = breast_cancer(standardised=standardised)
+    X = np.ascontiguousarray(full.X[:, :10])
+    return Data(X=X, t=full.t, names=full.names[:10], source=full.source)
+
+
+# One pair per flight, in order of launch: temperature of the joints in
+# degrees Fahrenheit, primary O-rings of six with erosion or blow-by.
+FLIGHTS = [
+    *[(66, 0), (70, 1), (69, 0), (68, 0), (67, 0), (72, 0), (73, 0), (70, 0)],
+    *[(57, 1), (63, 1), (70, 1), (78, 0), (67, 0), (53, 2), (67, 0), (75, 0)],
+    *[(70, 0), (81, 0), (76, 0), (79, 0), (75, 2), (76, 0), (58, 1)],
+]
+
+
+def challenger():
+    """23 shuttle flights before 28 January 1986 (Dalal et al. 1989).
+
+    t = 1: at least one of the six primary O-rings showed thermal distress.
+    """
+    temperature, damaged = np.array(FLIGHTS, dtype=float).T
+    return Flights(
+        X=temperature[:, None].copy(),
+        t=(damaged > 0).astype(float),
+        names=("temperature (°F)",),
+        source=(
+            "Dalal, Fowlkes and Hoadley (1989), Risk analysis of the space "
+            "shuttle: pre-Challenger prediction of failure, Journal of the "
+            "American Statistical Association 84, 945-957"
+        ),
+        damaged=damaged.copy(),
+    )
+
+
+# Generated data.
+
+
+def draw_targets(rng, Phi, w):
+    """t_n ~ Bern(sigma(w^T phi_n)), what logistic regression assumes (4.87)."""
+    y = sigmoid(validate.design(Phi) @ np.asarray(w, dtype=float))
+    return (rng.random(len(y)) < y).astype(float)
+
+
+def two_gaussians(rng, N, *, means=((-1, 0), (1, 0)), cov=None, prior=0.5):
+    """x | C_k ~ N(means[k], cov), p(C_1) = prior: log odds as PRML (4.65-67).
+
+    cov is the identity unless given. The classes overlap: no line separates
+    a large sample, and the best error is that of the true w.
+    """
+    means = np.asarray(means, dtype=float)
+    D = means.shape[1]
+    cov = np.eye(D) if cov is None else np.asarray(cov, dtype=float)
+    t = (rng.random(N) < prior).astype(float)
+    L = np.linalg.cholesky(cov)
+    X = means[t.astype(int)] + rng.standard_normal((N, D)) @ L.T
+    slope = np.linalg.solve(cov, means[1] - means[0])
+    bias = -slope @ means.sum(axis=0) / 2 + np.log(prior / (1 - prior))
+    return Sample(
+        X=X,
+        t=t,
+        names=tuple(f"x{i + 1}" for i in range(D)),
+        source=f"drawn from two Gaussians, p(C_1) = {prior}",
+        w=np.concatenate([[bias], slope]),
+    )
+
+
+def separable(rng, N, *, D=2, margin=0.5):
+    """s_n u^T x_n >= margin, s_n = 2 t_n - 1, u a random direction, |u| = 1.
+
+    The classes differ in size by at most one; w = (0, u). The true posterior
+    is a step, the limit of sigma(c w^T phi) as c grows.
+    """
+    u = rng.standard_normal(D)
+    u /= np.linalg.norm(u)
+    t = rng.permutation(np.arange(N) % 2).astype(float)
+    X = rng.standard_normal((N, D))
+    along = X @ u
+    wanted = (2.0 * t - 1.0) * (np.abs(along) + margin)
+    return Sample(
+        X=X + np.outer(wanted - along, u),
+        t=t,
+        names=tuple(f"x{i + 1}" for i in range(D)),
+        source=f"drawn with margin {margin} around a hyperplane",
+        w=np.concatenate([[0.0], u]),
+    )

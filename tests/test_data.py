@@ -1,0 +1,228 @@
+"""prml4.data: the numbers are those of the sources, the truths are true."""
+
+import subprocess
+import sys
+
+import mpmath as mp
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.stats import multivariate_normal
+
+from prml4 import data, special
+
+
+def logistic_fit(x, successes, trials):
+    """Maximum likelihood in one variable and its standard errors, by mpmath."""
+    rows = [
+        tuple(map(mp.mpf, row))
+        for row in zip(x, successes, trials, strict=True)
+    ]
+
+    def y(a, b, u):
+        return 1 / (1 + mp.exp(-a - b * u))
+
+    def score(a, b):
+        gaps = [(s - n * y(a, b, u), u) for u, s, n in rows]
+        return mp.fsum(g for g, _ in gaps), mp.fsum(g * u for g, u in gaps)
+
+    a, b = mp.findroot(score, (10, -0.2))
+    info = mp.matrix(2, 2)
+    for u, _, n in rows:
+        v = n * y(a, b, u) * (1 - y(a, b, u))
+        info += v * mp.matrix([[1, u], [u, u * u]])
+    errors = mp.inverse(info)
+    return [
+        float(z) for z in (a, b, mp.sqrt(errors[0, 0]), mp.sqrt(errors[1, 1]))
+    ]
+
+
+def separates(X, t):
+    """Is there w with s_n w^T phi_n >= 1 for all n? A linear programme."""
+    signed = (2 * t - 1)[:, None] * np.column_stack([np.ones(len(X)), X])
+    programme = linprog(
+        np.zeros(signed.shape[1]),
+        A_ub=-signed,
+        b_ub=-np.ones(len(X)),
+        bounds=(None, None),
+    )
+    assert programme.status in (0, 2), programme.message
+    return programme.status == 0
+
+
+def test_challenger_gives_the_published_logistic_fit():
+    """15.0429 and -0.23216, errors 7.3786 and 0.10824: one wrong flight shows.
+
+    The values that textbooks print for the binary outcome, to their digits.
+    """
+    shuttle = data.challenger()
+    fit = logistic_fit(shuttle.X[:, 0], shuttle.t, np.ones(23))
+    assert [round(v, d) for v, d in zip(fit, (4, 5, 4, 5), strict=True)] == [
+        *(15.0429, -0.23216, 7.3786, 0.10824)
+    ]
+
+
+def test_challenger_gives_the_published_binomial_fit():
+    """Counts out of six: 5.085 and -0.1156, Dalal, Fowlkes & Hoadley 1989."""
+    shuttle = data.challenger()
+    fit = logistic_fit(shuttle.X[:, 0], shuttle.damaged, np.full(23, 6.0))
+    assert (round(fit[0], 3), round(fit[1], 4)) == (5.085, -0.1156)
+    np.testing.assert_array_equal(shuttle.t, shuttle.damaged > 0)
+    assert shuttle.t.sum() == 7 and shuttle.damaged.sum() == 9
+
+
+def test_breast_cancer_class_one_is_malignant():
+    """212 malignant of 569; malignant cells are the larger ones."""
+    pytest.importorskip("sklearn")
+    full, mean = data.breast_cancer(), data.breast_cancer_mean()
+    assert full.X.shape == (569, 30) and mean.X.shape == (569, 10)
+    assert full.t.sum() == mean.t.sum() == 212
+    radius = mean.X[:, mean.names.index("mean radius")]
+    assert radius[mean.t == 1].mean() > 1.4 * radius[mean.t == 0].mean()
+    np.testing.assert_array_equal(mean.X, full.X[:, :10])
+    assert all(name.startswith("mean ") for name in mean.names)
+    assert not any(name.startswith("mean ") for name in full.names[10:])
+
+
+def test_thirty_features_separate_the_tumours_and_ten_do_not():
+    """Maximum likelihood exists for the ten and not for the thirty."""
+    pytest.importorskip("sklearn")
+    full = data.breast_cancer(standardised=True)
+    mean = data.breast_cancer_mean(standardised=True)
+    assert separates(full.X, full.t)
+    assert not separates(mean.X, mean.t)
+
+
+def test_every_set_is_ready_for_use(rng):
+    """float64, contiguous, finite, targets 0 or 1, named columns, a source."""
+    pytest.importorskip("sklearn")
+    for d in [
+        data.breast_cancer(),
+        data.breast_cancer(standardised=True),
+        data.breast_cancer_mean(),
+        data.breast_cancer_mean(standardised=True),
+        data.challenger(),
+        data.two_gaussians(rng, 20),
+        data.separable(rng, 20),
+    ]:
+        assert d.X.dtype == d.t.dtype == np.float64
+        assert d.X.flags.c_contiguous and np.isfinite(d.X).all()
+        assert d.X.shape == (len(d.t), len(d.names))
+        assert set(d.t) == {0.0, 1.0} and d.source
+
+
+def test_callers_cannot_spoil_each_others_data():
+    """Every call returns arrays of its own."""
+    first = data.challenger()
+    first.X[:] = first.t[:] = first.damaged[:] = -1
+    again = data.challenger()
+    assert again.X.min() == 53 and again.damaged.max() == 2
+    assert set(again.t) == {0.0, 1.0}
+
+
+def test_scikit_learn_is_imported_only_when_asked_for():
+    """It takes most of a second; the library must do without it."""
+    code = "import sys, prml4.data; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_standardised_columns_have_mean_zero_and_variance_one(rng):
+    """Divided by N as scikit-learn does, and X can be had back."""
+    X = rng.normal(size=(50, 3)) * [1e-6, 1.0, 1e6] + [1.0, -5.0, 1e7]
+    before = X.copy()
+    Z, mean, scale = data.standardise(X)
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose((Z**2).sum(axis=0) / 50, 1, rtol=1e-12)
+    np.testing.assert_allclose(Z * scale + mean, X, rtol=1e-14)
+    np.testing.assert_array_equal(X, before)
+
+
+def test_constant_columns_become_zero_and_not_noise():
+    """The mean of fifty times 0.1 is not 0.1; rounding is not variation."""
+    X = np.column_stack([np.full(50, 0.1), np.arange(50.0)])
+    Z, mean, scale = data.standardise(X)
+    np.testing.assert_array_equal(Z[:, 0], 0)
+    assert (mean[0], scale[0]) == (0.1, 1.0)
+
+
+def test_bias_comes_first():
+    """w_0 is the bias in PRML; one variable may come without its axis."""
+    Phi = data.with_bias([[2, 3], [4, 5]])
+    np.testing.assert_array_equal(Phi, [[1, 2, 3], [1, 4, 5]])
+    np.testing.assert_array_equal(data.with_bias([7, 8]), [[1, 7], [1, 8]])
+
+
+@pytest.mark.parametrize("f", [data.with_bias, data.standardise])
+@pytest.mark.parametrize(
+    "X", [np.empty((0, 2)), [[np.nan]], [["a"]], np.ones((2, 2, 2)), 3.0]
+)
+def test_what_is_no_table_is_refused_by_name(f, X):
+    """The message names X and what arrived."""
+    with pytest.raises(ValueError, match="X must"):
+        f(X)
+
+
+COV = np.array([[2.0, 0.6], [0.6, 0.5]])
+MEANS = np.array([[-0.5, 1.0], [1.5, 0.25]])
+
+
+def draw(rng, N):
+    return data.two_gaussians(rng, N, means=MEANS, cov=COV, prior=0.3)
+
+
+def test_true_posterior_of_two_gaussians_is_bayes_rule(rng):
+    """sigma(w^T phi) equals prior times density over their sum."""
+    d = draw(rng, 200)
+    joint = [
+        p * multivariate_normal(m, COV).pdf(d.X)
+        for p, m in zip((0.7, 0.3), MEANS, strict=True)
+    ]
+    y = special.sigmoid(data.with_bias(d.X) @ d.w)
+    np.testing.assert_allclose(y, joint[1] / (joint[0] + joint[1]), rtol=1e-10)
+
+
+def test_two_gaussians_are_drawn_as_stated(rng):
+    """Class sizes, means and covariances within five standard errors."""
+    N = 40_000
+    d = draw(rng, N)
+    assert abs(d.t.mean() - 0.3) < 5 * np.sqrt(0.21 / N)
+    for k in (0, 1):
+        gap = d.X[d.t == k] - MEANS[k]
+        n = len(gap)
+        assert np.all(abs(gap.mean(axis=0)) < 5 * np.sqrt(np.diag(COV) / n))
+        spread = (np.outer(np.diag(COV), np.diag(COV)) + COV**2) / n
+        assert np.all(abs(gap.T @ gap / n - COV) < 5 * np.sqrt(spread))
+
+
+def test_targets_are_drawn_with_the_stated_probabilities(rng):
+    """sum (t - y) phi is zero within five standard errors: E[t | phi] = y."""
+    Phi = data.with_bias(rng.normal(size=(20_000, 2)))
+    w = np.array([-1.0, 2.0, 0.5])
+    y = special.sigmoid(Phi @ w)
+    gap = (data.draw_targets(rng, Phi, w) - y) @ Phi
+    assert np.all(abs(gap) < 5 * np.sqrt((y * (1 - y)) @ Phi**2))
+
+
+@pytest.mark.parametrize("D", [1, 2, 7])
+def test_separable_data_keep_their_margin(rng, D):
+    """Every point is at least the margin away, on its own side."""
+    d = data.separable(rng, 301, D=D, margin=0.25)
+    distance = (2 * d.t - 1) * (data.with_bias(d.X) @ d.w)
+    assert distance.min() >= 0.25 * (1 - 1e-12)
+    assert np.linalg.norm(d.w) == pytest.approx(1.0)
+    assert d.t.sum() == 150
+    assert separates(d.X, d.t)
+
+
+def test_overlapping_data_overlap(rng):
+    """A hundred draws of the default Gaussians are not separable."""
+    d = data.two_gaussians(rng, 100)
+    assert not separates(d.X, d.t)
+
+
+def test_the_same_seed_draws_the_same_data():
+    """Nothing but the generator handed in decides."""
+    for f in (data.two_gaussians, data.separable):
+        one, two = (f(np.random.default_rng(3), 9) for _ in range(2))
+        np.testing.assert_array_equal(one.X, two.X)
+        np.testing.assert_array_equal(one.t, two.t)
