@@ -1,0 +1,88 @@
+"""The planter of faults plants them, and counts who notices."""
+
+import ast
+import os
+
+import pytest
+
+from prml4.special import softplus
+from tools import mutants
+
+
+def written(text):
+    """What might have been written instead of an expression."""
+    tree = ast.parse(text, mode="eval")
+    nodes = list(ast.walk(tree.body))
+    return {
+        ast.unparse(mutants.substitute(tree, k + 1, new))
+        for k, node in enumerate(nodes)
+        for new in mutants.alternatives(node)
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("a - b", {"a + b", "a", "b"}),
+        ("-a", {"a"}),
+        ("0.5 * x", {"0.5 / x", "1.0 * x"}),
+        ("2 * x", {"2 / x", "1 * x", "3 * x"}),
+        ("A.T @ b", {"A @ b"}),
+        ("x[1]", {"x[0]", "x[2]"}),
+        ("a <= b", {"a < b"}),
+        ("a == b", {"a != b"}),
+        ("np.sum(x)", {"np.mean(x)"}),
+        ("f(y)", {"f(1 - y)"}),
+        ("f(N)", {"f(N - 1)"}),
+        ("a and b", {"a or b"}),
+    ],
+)
+def test_the_faults_of_an_expression(text, faults):
+    """Sign, factor, index, term, transposition, comparison, target."""
+    assert written(text) == faults
+
+
+def test_messages_and_signatures_are_spared():
+    """A fault in the wording of an error is no fault of mathematics."""
+    code = 'def f(x=1):\n if x: raise ValueError(f"{x - 1}")\n return x - 2'
+    tree = ast.parse(code)
+    spared = [n for n in ast.walk(tree) if mutants.quiet(tree, n)]
+    constants = [n.value for n in spared if isinstance(n, ast.Constant)]
+    assert sorted(constants) == [1, 1]
+
+
+def test_a_fault_reaches_those_who_imported_the_function():
+    """The code of the function is replaced, not the name in its module."""
+    faults = mutants.mutants("special", "softplus")
+    assert faults
+    pid = os.fork()
+    if not pid:
+        before = softplus(1.0)
+        mutants.plant(faults[0])
+        os._exit(0 if softplus(1.0) != before else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def fault(name):
+    """A mutant that is never planted."""
+    return mutants.Mutant("special", name, "line 1: a → b", ast.parse("0"))
+
+
+@pytest.mark.parametrize(("survivors", "failed"), [(1, False), (2, True)])
+def test_fewer_than_95_in_100_fail(monkeypatch, capsys, survivors, failed):
+    """19 of 20 noticed is enough, 18 is not."""
+    codes = [mutants.SURVIVED] * survivors
+    codes += [mutants.BY_CHECKS] * (20 - survivors)
+    verdicts = {fault(f"f{k}"): code for k, code in enumerate(codes)}
+    monkeypatch.setattr(mutants, "run_all", lambda named: verdicts)
+    assert mutants.main(["special"]) is failed
+    assert f"{20 - survivors} of 20 noticed" in capsys.readouterr().out
+
+
+def test_equivalent_faults_are_left_out_while_they_survive():
+    """An entry of the list that somebody notices is out of date."""
+    kept, noticed = fault("f"), fault("g")
+    reasons = {mutants.key(m): "why" for m in (kept, noticed)}
+    verdicts = {kept: mutants.SURVIVED, noticed: mutants.BY_TESTS}
+    assert mutants.report(verdicts, 2, reasons)["planted"] == 0
+    assert mutants.stale(verdicts, reasons) == [mutants.key(noticed)]

@@ -1,0 +1,446 @@
+"""Plant faults in the library, one at a time, and see who notices.
+
+    python tools/mutants.py              every function that a claim names
+    python tools/mutants.py logistic     those of one module
+
+For each function behind a claim, and the functions of its module that it
+calls, small faults are planted in the source: a sign, a factor, an index, a
+term, a transposition, a comparison. The checks of the chapters that name the
+function run against the fault, then the unit tests of its module. A full run
+writes benchmarks/results/mutants.json and fails below 95 %.
+"""
+
+import ast
+import copy
+import inspect
+import io
+import json
+import os
+import signal
+import sys
+import textwrap
+import time
+import tomllib
+from collections import defaultdict
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")  # before NumPy is imported
+os.environ.setdefault("MPLBACKEND", "Agg")
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import pytest  # noqa: E402
+
+from tools import chapters as reader  # noqa: E402
+from tools import rerun  # noqa: E402
+
+RESULTS = ROOT / "benchmarks" / "results" / "mutants.json"
+EQUIVALENT = ROOT / "tools" / "equivalent.toml"
+WORKERS, GOAL = 2, 0.95
+SURVIVED, BY_CHECKS, BY_TESTS = 0, 11, 12  # exit codes of a worker
+
+
+# ------------------------------------------------------------ what is mutated
+def targets(book):
+    """(module, function) -> chapters that name it, callees included."""
+    named = defaultdict(set)
+    for chapter in book:
+        for path in {p for c in chapter.checks for p in c.library}:
+            stem, _, name = path.partition(".")
+            if mutable(stem, name):
+                for callee in callees(stem, name):
+                    named[stem, callee].add(chapter)
+    return {key: named[key] for key in sorted(named)}
+
+
+def mutable(stem, name):
+    """Whether prml4.stem.name is a plain function of that module."""
+    module = import_module(f"prml4.{stem}")
+    function = getattr(module, name, None)
+    return (
+        inspect.isfunction(function) and function.__module__ == module.__name__
+    )
+
+
+def callees(stem, name):
+    """A function and all of its module that it calls, directly or not."""
+    found, open_ = set(), [name]
+    while open_:
+        current = open_.pop()
+        found.add(current)
+        read = rerun.names_read(syntax(stem, current))
+        open_ += [n for n in read - found if mutable(stem, n)]
+    return found
+
+
+def syntax(stem, name):
+    """The tree of a function, without its docstring."""
+    function = getattr(import_module(f"prml4.{stem}"), name)
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    if ast.get_docstring(tree.body[0]):
+        tree.body[0].body = tree.body[0].body[1:] or [ast.Pass()]
+    return tree
+
+
+# ----------------------------------------------------------------- the faults
+@dataclass(frozen=True)
+class Mutant:
+    """One fault in one function."""
+
+    stem: str  # module
+    name: str  # function
+    fault: str  # line number in the function: old -> new
+    tree: ast.Module
+
+    @property
+    def function(self):
+        """module.function"""
+        return f"{self.stem}.{self.name}"
+
+
+def mutants(stem, name):
+    """Every fault of a function, each once, in order."""
+    original = syntax(stem, name)
+    found = {}
+    for index, node in enumerate(ast.walk(original)):
+        if quiet(original, node):
+            continue
+        for new in alternatives(node):
+            tree = substitute(original, index, new)
+            line = getattr(node, "lineno", 0)
+            fault = f"line {line}: {shown(node)} → {shown(new)}"
+            found.setdefault(ast.dump(tree), Mutant(stem, name, fault, tree))
+    return list(found.values())
+
+
+def quiet(tree, node):
+    """Whether the node only words a message, or is part of a signature."""
+    return any(
+        node is inner
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.Raise | ast.JoinedStr | ast.arguments)
+        or (isinstance(outer, ast.Call) and "warn" in ast.unparse(outer.func))
+        for inner in ast.walk(outer)
+    )
+
+
+def substitute(tree, index, new):
+    """A copy of the tree with its index-th node replaced, None: removed."""
+    tree = copy.deepcopy(tree)
+    target = list(ast.walk(tree))[index]
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            if value is target:
+                setattr(parent, field, new)
+            elif isinstance(value, list) and target in value:
+                value[value.index(target)] = new
+    return ast.fix_missing_locations(tree)
+
+
+def shown(node):
+    """A node as one line of code."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def alternatives(node):
+    """What a tired author might have written instead of the node."""
+    for kind, make in MUTATIONS:
+        if isinstance(node, kind):
+            yield from make(node)
+
+
+def binary(node):
+    """Signs, dropped terms, factors; a transposition forgotten."""
+    left, op, right = node.left, node.op, node.right
+    swapped = SWAPPED.get(type(op))
+    if swapped:
+        yield ast.BinOp(left, swapped(), right)
+    if isinstance(op, ast.Add | ast.Sub):
+        yield left
+        yield right
+
+
+SWAPPED = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+}
+
+
+def unary(node):
+    """A sign or a negation lost."""
+    yield node.operand
+
+
+def constant(node):
+    """½ for 1, 1 for 2, and the next index; 0 and 1 exchanged."""
+    if isinstance(node.value, bool) or not isinstance(node.value, int | float):
+        return
+    if node.value == 0.5:
+        yield ast.Constant(1.0)
+    elif isinstance(node.value, int):
+        yield ast.Constant(node.value + 1)
+        if node.value in (1, 2):
+            yield ast.Constant(node.value - 1)
+    else:
+        yield ast.Constant(2 * node.value)
+
+
+def comparison(node):
+    """< for <=, == for !=, and the like."""
+    new = COMPARED.get(type(node.ops[0]))
+    if new and len(node.ops) == 1:
+        yield ast.Compare(node.left, [new()], node.comparators)
+
+
+COMPARED = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+
+
+def attribute(node):
+    """A transposition dropped; sum for mean, min for max."""
+    if node.attr == "T" and isinstance(node.ctx, ast.Load):
+        yield node.value
+    elif node.attr in EXCHANGED:
+        yield ast.Attribute(node.value, EXCHANGED[node.attr], node.ctx)
+
+
+EXCHANGED = {
+    "sum": "mean",
+    "mean": "sum",
+    "min": "max",
+    "max": "min",
+    "argmin": "argmax",
+    "argmax": "argmin",
+    "minimum": "maximum",
+    "maximum": "minimum",
+}
+
+
+def variable(node):
+    """1 - y for y, 1 - t for t, N - 1 for N."""
+    if isinstance(node.ctx, ast.Load):
+        if node.id in ("y", "t"):
+            yield ast.BinOp(ast.Constant(1), ast.Sub(), node)
+        elif node.id == "N":
+            yield ast.BinOp(node, ast.Sub(), ast.Constant(1))
+
+
+def boolean(node):
+    """and for or."""
+    other = ast.Or if isinstance(node.op, ast.And) else ast.And
+    yield ast.BoolOp(other(), node.values)
+
+
+def update(node):
+    """-= for +=, and the update left out."""
+    swapped = SWAPPED.get(type(node.op))
+    if swapped:
+        yield ast.AugAssign(node.target, swapped(), node.value)
+    yield ast.Pass()
+
+
+MUTATIONS = (
+    (ast.BinOp, binary),
+    (ast.UnaryOp, unary),
+    (ast.Constant, constant),
+    (ast.Compare, comparison),
+    (ast.Attribute, attribute),
+    (ast.Name, variable),
+    (ast.BoolOp, boolean),
+    (ast.AugAssign, update),
+)
+
+
+# --------------------------------------------------------------------- a trial
+def plant(mutant):
+    """Give the function the faulty code, for everyone who has imported it."""
+    module = import_module(f"prml4.{mutant.stem}")
+    names = dict(vars(module))
+    place = f"mutant of {mutant.function}"
+    exec(compile(mutant.tree, place, "exec"), names)
+    function = inspect.unwrap(getattr(module, mutant.name))
+    function.__code__ = inspect.unwrap(names[mutant.name]).__code__
+
+
+def trial(mutant, book):
+    """Exit code of a worker: who noticed the fault."""
+    plant(mutant)
+    for chapter in book:
+        try:
+            rerun.run(chapter)
+        except Exception:  # noqa: BLE001  any failure is an objection
+            return BY_CHECKS
+    tests = ROOT / "tests" / f"test_{mutant.stem}.py"
+    return BY_TESTS if unit_tests(tests) else SURVIVED
+
+
+def unit_tests(path):
+    """pytest's exit code for one file, silent, stopping at a failure."""
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:nbval"]
+    quietly = redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO())
+    with quietly[0], quietly[1]:
+        return int(pytest.main([*options, "--rootdir", str(ROOT), str(path)]))
+
+
+def start(mutant, book):
+    """Fork a worker; its process id."""
+    pid = os.fork()
+    if not pid:
+        code = BY_CHECKS
+        try:
+            code = trial(mutant, book)
+        finally:
+            os._exit(code)
+    return pid
+
+
+class Workers:
+    """At most WORKERS trials at a time; a late one counts as noticed."""
+
+    def __init__(self, limits):
+        """limits: module -> seconds that a trial may take."""
+        self.limits, self.running, self.verdicts = limits, {}, {}
+
+    def add(self, mutant, book):
+        """Start a trial as soon as a worker is free."""
+        while len(self.running) >= WORKERS:
+            self.collect()
+        deadline = time.monotonic() + self.limits[mutant.stem]
+        self.running[start(mutant, book)] = mutant, deadline
+
+    def collect(self):
+        """Wait for a trial to end, or end those that are late."""
+        time.sleep(0.02)
+        for pid, (mutant, deadline) in list(self.running.items()):
+            done, status = os.waitpid(pid, os.WNOHANG)
+            late = time.monotonic() > deadline
+            if not done and late:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            if done or late:
+                code = os.waitstatus_to_exitcode(status) if done else BY_CHECKS
+                self.verdicts[mutant] = code if code >= 0 else BY_CHECKS
+                del self.running[pid]
+
+    def finish(self):
+        """Wait for all; mutant -> exit code."""
+        while self.running:
+            self.collect()
+        return self.verdicts
+
+
+# -------------------------------------------------------------------- a report
+def equivalent():
+    """(function, fault) -> why no test can tell it from the original."""
+    rows = tomllib.loads(EQUIVALENT.read_text("utf-8")).get("mutant", [])
+    return {(r["function"], r["fault"]): r["reason"] for r in rows}
+
+
+def limits(named):
+    """Seconds for a trial of each module: five times the sound library's."""
+    found = {}
+    for stem in sorted({stem for stem, _ in named}):
+        book = sorted(
+            {c for (s, _), cs in named.items() if s == stem for c in cs},
+            key=lambda c: c.name,
+        )
+        began = time.monotonic()
+        for chapter in book:
+            rerun.run(chapter)
+        if unit_tests(ROOT / "tests" / f"test_{stem}.py"):
+            raise SystemExit(f"tests/test_{stem}.py fails without a fault")
+        found[stem] = 10 + 5 * (time.monotonic() - began)
+    return found
+
+
+def report(verdicts, functions, reasons):
+    """The figures that the book shows."""
+    tried = {m: c for m, c in verdicts.items() if key(m) not in reasons}
+    survivors = [m for m, c in tried.items() if c == SURVIVED]
+    return {
+        "functions": functions,
+        "planted": len(tried),
+        "killed": len(tried) - len(survivors),
+        "by_checks": sum(c == BY_CHECKS for c in tried.values()),
+        "equivalent": [
+            {
+                "function": m.function,
+                "fault": m.fault,
+                "reason": reasons[key(m)],
+            }
+            for m in verdicts
+            if key(m) in reasons
+        ],
+        "survivors": [
+            {"function": m.function, "fault": m.fault} for m in survivors
+        ],
+    }
+
+
+def stale(verdicts, reasons):
+    """Entries of the list that name no mutant, or one that was noticed."""
+    alive = {key(m) for m, code in verdicts.items() if code == SURVIVED}
+    return sorted(set(reasons) - alive)
+
+
+def key(mutant):
+    """What identifies a mutant in the list of equivalent ones."""
+    return mutant.function, mutant.fault
+
+
+def run_all(named):
+    """Try every mutant, with a line of progress; mutant -> exit code."""
+    workers = Workers(limits(named))
+    trials = [
+        (mutant, sorted(book, key=lambda c: c.name))
+        for (stem, name), book in named.items()
+        for mutant in mutants(stem, name)
+    ]
+    for k, (mutant, book) in enumerate(trials, 1):
+        line = f"\r{k}/{len(trials)} {mutant.function}"
+        print(f"{line:60.60}", end="", file=sys.stderr, flush=True)
+        workers.add(mutant, book)
+    verdicts = workers.finish()
+    print(file=sys.stderr)
+    return {m: verdicts[m] for m, _ in trials}
+
+
+def main(stems):
+    """Plant, try, report; 1 if fewer than 95 % were noticed."""
+    named = targets(reader.chapters())
+    if stems:
+        named = {k: v for k, v in named.items() if k[0] in stems}
+    reasons = equivalent()
+    verdicts = run_all(named)
+    found = report(verdicts, len(named), reasons)
+    for s in found["survivors"]:
+        print(f"survived: {s['function']}, {s['fault']}")
+    outdated = [] if stems else stale(verdicts, reasons)
+    for function, fault in outdated:
+        print(f"no longer equivalent: {function}, {fault}")
+    share = found["killed"] / max(found["planted"], 1)
+    print(f"{found['killed']} of {found['planted']} noticed, {share:.1%}")
+    if not stems:
+        text = json.dumps(found, indent=1, ensure_ascii=False)
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(text + "\n", "utf-8")
+    return share < GOAL or bool(outdated)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
