@@ -16,18 +16,17 @@ stored outputs turns red when a picture goes stale.
 """
 
 import base64
-import html
 import inspect
 import io
 from dataclasses import dataclass, field
+from html import escape
 
 import matplotlib.pyplot as plt
 import numpy as np
 from cycler import cycler
 from matplotlib.collections import PathCollection
-from matplotlib.text import Text
 
-from prml4 import svg
+from prml4 import slides, svg
 
 # Okabe and Ito's palette, told apart by every common kind of colour vision
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -49,8 +48,7 @@ STYLE = {
     "axes.linewidth": 0.8,
     "axes.axisbelow": True,
     "axes.grid": False,
-    "axes.prop_cycle": cycler(color=[INK, PURPLE, GREY, BLUE])
-    + cycler(linestyle=["-", "--", "-.", ":"]),
+    "axes.prop_cycle": cycler(color=[INK, PURPLE, GREY]),
     "grid.color": INK,
     "grid.alpha": 0.12,
     "grid.linewidth": 0.8,
@@ -119,9 +117,8 @@ def boundary(ax, w, **line):
 def label_line(line, x, text=None, dy=6, **words):
     """Write a curve's name above its point at abscissa x (below if dy < 0)."""
     y = np.interp(x, *line.get_xydata().T)
-    colour = dict(zip(CLASS_COLOURS, CLASS_TEXT, strict=True)).get(
-        line.get_color(), INK
-    )
+    dark = dict(zip(CLASS_COLOURS, CLASS_TEXT, strict=True))
+    colour = dark.get(line.get_color(), INK)
     words = {"color": colour, "ha": "center"} | words
     return line.axes.annotate(
         text or line.get_label(),
@@ -158,13 +155,15 @@ def _number(value, scale):
     return f"{value * (1 + 1e-8):.3g}"
 
 
-def _range(name, values):
+def _range(name, values, mean=False):
     values = values[np.isfinite(values)]
     if not values.size:
         return f"{name} empty"
-    low, high = values.min(), values.max()
-    scale = max(abs(low), abs(high))
-    return f"{name} {_number(low, scale)} to {_number(high, scale)}"
+    ends = values.min(), values.max()
+    scale = np.abs(ends).max()
+    low, high = (_number(end, scale) for end in ends)
+    centre = f" (mean {_number(values.mean(), scale)})" if mean else ""
+    return f"{name} {low} to {high}{centre}"
 
 
 def _vertices(artist):
@@ -174,40 +173,39 @@ def _vertices(artist):
     if isinstance(artist, PathCollection):
         return np.ma.filled(artist.get_offsets().astype(float), np.nan)
     if hasattr(artist, "get_patch_transform"):
-        return (
-            artist.get_path().transformed(artist.get_patch_transform()).vertices
-        )
-    return np.concatenate(
-        [p.vertices for p in artist.get_paths()] or [np.empty((0, 2))]
+        place = artist.get_patch_transform()
+        return place.transform(artist.get_path().vertices)
+    return np.vstack(
+        [np.empty((0, 2)), *(p.vertices for p in artist.get_paths())]
     )
 
 
 def _kinds(ax):
     """Artists of ax by what a reader would call them."""
-    marks = [a for a in ax.lines if a.get_linestyle() == "None"]
-    marks += [c for c in ax.collections if isinstance(c, PathCollection)]
-    yield "curve", [a for a in ax.lines if a not in marks], False
-    yield "point", marks, True
-    yield "region", [c for c in ax.collections if c not in marks], False
-    yield "patch", list(ax.patches), False
+    dots = [a for a in ax.lines if a.get_linestyle() == "None"]
+    dots += [c for c in ax.collections if isinstance(c, PathCollection)]
+    areas = [c for c in ax.collections if c not in dots]
+    filled = [c for c in areas if len(c.get_facecolor())]
+    yield "curves", [a for a in ax.lines if a not in dots]
+    yield "points", dots
+    yield "regions", filled
+    yield "contours", [c for c in areas if c not in filled]
+    yield "shapes", list(ax.patches)
 
 
 def _describe(ax):
     parts = []
-    for kind, artists, counted in _kinds(ax):
-        if not artists:
-            continue
-        each = [_vertices(a) for a in artists]
-        xy = np.concatenate(each)
-        n = len(xy) if counted else len(artists)
-        plural = kind + ("" if n == 1 else "es" if kind == "patch" else "s")
-        parts.append(
-            f"{n} {plural}, {_range('x', xy[:, 0])}, {_range('y', xy[:, 1])}"
-        )
+    for kind, artists in _kinds(ax):
+        if artists:
+            xy = np.vstack([_vertices(a) for a in artists])
+            count = len(xy) if kind == "points" else len(artists)
+            x = _range("x", xy[:, 0])
+            y = _range("y", xy[:, 1], mean=kind in ("curves", "points"))
+            parts.append(f"{kind} {count}, {x}, {y}")
     for image in ax.images:
         values = np.ma.filled(image.get_array().astype(float), np.nan)
-        parts.append(f"image {values.shape}, {_range('values', values)}")
-    return "; ".join(parts) or "empty"
+        parts.append(f"image {values.shape}, {_range('values', values, True)}")
+    return "; ".join(parts) or "nothing"
 
 
 def drawn(fig):
@@ -224,12 +222,7 @@ def show(fig):
     The last line of a cell; the figure is closed, so it appears once.
     """
     picture = io.BytesIO()
-    fig.savefig(
-        picture,
-        format="png",
-        metadata={"Software": None},
-        pil_kwargs={"optimize": True},
-    )
+    fig.savefig(picture, format="png", metadata={"Software": None})
     plt.close(fig)
     png = base64.b64encode(picture.getvalue()).decode()
     wide = {"image/png": {"width": round(fig.get_figwidth() * fig.dpi)}}
@@ -249,53 +242,26 @@ def source(*functions):
 
 def table(rows, header, caption):
     """Rows of strings under a header; the first column names its rows."""
-    rows = [[str(cell) for cell in row] for row in rows]
-    if any(len(row) != len(header) for row in rows):
+    lines = [[str(cell) for cell in row] for row in [header, *rows]]
+    if {len(line) for line in lines} != {len(header)}:
         raise ValueError(f"expected {len(header)} cells in every row")
-    wide = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = [
-        "  ".join(
-            c.ljust(n) if i == 0 else c.rjust(n)
-            for i, (c, n) in enumerate(zip(row, wide, strict=True))
-        )
-        for row in [list(header), *rows]
-    ]
-    text = "\n".join([caption, *(line.rstrip() for line in lines)])
-    return Output(text, {"text/html": _table_html(rows, header, caption)})
-
-
-def _table_html(rows, header, caption):
-    def cell(tag, scope, text):
-        side = "left" if tag == "th" and scope == "row" else "right"
-        scope = f' scope="{scope}"' if scope else ""
-        open_ = f'<{tag}{scope} style="text-align:{side}">'
-        return f"{open_}{html.escape(text)}</{tag}>"
-
-    head = cell("th", "col", header[0]).replace("right", "left")
-    head += "".join(cell("th", "col", name) for name in header[1:])
-    body = "".join(
-        f"<tr>{cell('th', 'row', row[0])}"
-        + "".join(cell("td", "", text) for text in row[1:])
-        + "</tr>\n"
-        for row in rows
+    first, *wide = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    text, marked = [caption], []
+    for i, (name, *cells) in enumerate(lines):
+        padded = [f"  {c:>{n}}" for c, n in zip(cells, wide, strict=True)]
+        text.append(f"{name:<{first}}" + "".join(padded))
+        way, tag = ("row", "td") if i else ("col", 'th scope="col"')
+        row = f'<th scope="{way}" style="text-align:left">{escape(name)}</th>'
+        for cell in cells:
+            row += f'<{tag} style="text-align:right">{escape(cell)}</{tag[:2]}>'
+        marked.append(f"<tr>{row}</tr>")
+    page = (
+        f'<table class="dataframe prml-table"><caption>{escape(caption)}'
+        f"</caption>\n<thead>{marked[0]}</thead>\n<tbody>"
+        + "\n".join(marked[1:])
+        + "</tbody></table>"
     )
-    return (
-        f'<table class="dataframe prml-table"><caption>{html.escape(caption)}'
-        f"</caption>\n<thead><tr>{head}</tr></thead>\n"
-        f"<tbody>\n{body}</tbody></table>"
-    )
-
-
-# --- slider pictures ---------------------------------------------------------
-
-PANEL = {  # steady margins, so that nothing jumps from frame to frame
-    "svg.fonttype": "none",
-    "figure.constrained_layout.use": False,
-    "figure.subplot.left": 0.12,
-    "figure.subplot.right": 0.98,
-    "figure.subplot.bottom": 0.17,
-    "figure.subplot.top": 0.92,
-}
+    return Output("\n".join(text), {"text/html": page})
 
 
 def slider(draw, values, *, label, alt, start=0, panels=1):
@@ -309,9 +275,11 @@ def slider(draw, values, *, label, alt, start=0, panels=1):
     if not all(said):
         raise ValueError("expected a sentence for every frame, got none")
     refs = {}
-    frames = [svg.marks(_frame(draw, v, panels), refs) for v in values]
+    frames = [
+        svg.marks(slides.frame(draw, v, panels, STYLE), refs) for v in values
+    ]
     picture = svg.definitions(refs) + svg.layers(frames, start)
-    page = svg.page(label, names, said, start, picture)
+    page = slides.page(label, names, said, start, picture)
     if len(page) > 300_000:
         raise ValueError(
             f"expected at most 300 KB, got {len(page) // 1000} KB: "
@@ -320,21 +288,3 @@ def slider(draw, values, *, label, alt, start=0, panels=1):
     lines = [f"  {n}: {s}" for n, s in zip(names, said, strict=True)]
     text = "\n".join([f"slider: {label}, {len(names)} frames", *lines])
     return Output(text, {"text/html": page})
-
-
-def _frame(draw, value, panels):
-    """One frame as matplotlib's SVG."""
-    with plt.rc_context(STYLE | PANEL):
-        fig, axes = plt.subplots(1, panels)
-        draw(axes, value)
-        fig.canvas.draw()
-        for text in fig.findobj(Text):
-            if "$" in text.get_text():  # the SVG forgets how it was aligned
-                box = text.get_window_extent()
-                turned = text.get_rotation() % 180 == 90
-                size = (box.height if turned else box.width) * 72 / fig.dpi
-                text.set_gid(f"formula {text.get_ha()} {size:.2f}")
-        out = io.BytesIO()
-        fig.savefig(out, format="svg", transparent=True)
-        plt.close(fig)
-    return out.getvalue()

@@ -11,10 +11,10 @@ the page's own ink, white its paper; text is text in the page's font. An "@"
 stands for the prefix of identifiers, chosen by the caller.
 """
 
-import hashlib
 import re
 import xml.etree.ElementTree as ET
 from html import escape
+from unicodedata import combining
 
 TONES = {  # colour in a drawing: its tone on a dark page
     "#0072b2": "#56b4e9",
@@ -33,7 +33,7 @@ _IDLE = {
     "font-size": "1em",
     "text-anchor": "start",
 }
-_BODY = 12  # px, the size of most words: 1em, which grows on a phone
+BODY = 12  # px, the size of most words: 1em, which grows on a phone
 
 
 def variables(dark=False):
@@ -188,7 +188,7 @@ def _style(text):
 
 
 def _em(size):
-    return f"{float(size.removesuffix('px')) / _BODY:.3g}em"
+    return f"{float(size.removesuffix('px')) / BODY:.3g}em"
 
 
 def _colour(colour):
@@ -206,96 +206,61 @@ def _colour(colour):
 def _formula(node, align, width):
     """Mathematics as running text, since the page's font has its own widths."""
     place = next(n for n in node if _name(n) == "g")
-    glyphs = sorted(_glyphs(place), key=lambda glyph: glyph[0])
-    size = max(glyph[2] for glyph in glyphs)
-    base = next(y for _, y, s, *_ in glyphs if s == size)
-    runs, level = [], base
-    for _, y, s, slant, text in glyphs:
-        style = f"font-style:{slant}" + (
-            f";font-size:{s / size:.3g}em" if s < size else ""
-        )
-        move = (
-            ""
-            if abs(y - level) < 0.05
-            else f' dy="{rounded(f"{y - level:f}")}"'
-        )
-        runs.append(f'<tspan{move} style="{style}">{escape(text)}</tspan>')
+    if any(_name(n) != "text" for n in place):
+        return _write(node, {})  # bars of fractions and roots stay in place
+    runs = _runs(sorted(_glyphs(place), key=lambda glyph: glyph[0]))
+    size = max(s for _, s, _, _ in runs)
+    base = level = next(y for y, s, _, _ in runs if s == size)
+    words = ""
+    for y, s, style, text in runs:
+        move = "" if y == level else f' dy="{_fixed(y - level)}"'
+        small = f"font-size:{s / size:.3g}em" if s < size else ""
+        style = ";".join(filter(None, [style, small]))
+        words += f'<tspan{move} style="{style}">{escape(text)}</tspan>'
         level = y
-    x, anchor = {
-        "left": (0, "start"),
-        "center": (float(width) / 2, "middle"),
-        "right": (float(width), "end"),
-    }[align]
+    share = {"left": 0, "center": 0.5, "right": 1}[align]
+    anchor = {"left": "start", "center": "middle", "right": "end"}[align]
     style = f"font-size: {size:g}px; text-anchor: {anchor}; "
-    style = _style(style + place.get("style", ""))
     return (
-        f'<text x="{rounded(f"{x:f}")}" y="{rounded(f"{base:f}")}" '
+        f'<text x="{_fixed(share * float(width))}" y="{_fixed(base)}" '
         f'transform="{rounded(place.get("transform"))}" '
-        f'style="{style}">{"".join(runs)}</text>'
+        f'style="{_style(style + place.get("style", ""))}">{words}</text>'
     )
 
 
+def _fixed(value):
+    return rounded(f"{value:.6f}")
+
+
 def _glyphs(place):
-    """(x, y, font size, slant, character) of every glyph of a formula."""
+    """(x, y, font size, style, character) of every glyph of a formula."""
     for run in place.iter():
         if not run.get("x"):
             continue
         css = dict(p.split(": ") for p in run.get("style").split("; "))
-        slant = "italic" if css.get("font-style") == "oblique" else "normal"
         size = float(css["font-size"].removesuffix("px"))
+        slant = css.get("font-style", "normal").replace("oblique", "italic")
+        style = f"font-style:{slant}"
+        if "font-weight" in css:
+            style += f";font-weight:{css['font-weight']}"
         for x, text in zip(run.get("x").split(), run.text, strict=True):
-            if text in "=<>≤≥≈→":
-                text = f" {text} "
-            yield float(x), float(run.get("y")), size, slant, text
+            # an accent stands right of the letter that it follows
+            x = float(x) - (0.4 * size if combining(text) else 0)
+            yield x, float(run.get("y")), size, style, text
 
 
-_CSS = f"""<style>
-.prml-slider{{{variables()};--paper:var(--pst-color-background,\
-var(--jp-layout-color0,#fff));max-width:40rem;margin:0 auto;color:inherit}}
-html[data-theme="dark"] .prml-slider,\
-body[data-jp-theme-light="false"] .prml-slider{{{variables(dark=True)}}}
-html[data-theme="dark"] .bd-content div.cell_output \
-.text_html:has(div.prml-slider){{background:none;color:inherit;padding:0}}
-.prml-slider svg{{display:block;width:100%;height:auto;fill:currentColor;\
-font-family:inherit;font-size:{_BODY}px;stroke-linejoin:round}}
-@media(max-width:600px){{.prml-slider svg{{font-size:{_BODY + 2}px}}}}
-.prml-slider label,.prml-slider div{{display:flex;align-items:center;gap:.8em}}
-.prml-slider label{{flex:1}}
-.prml-slider input{{flex:1;min-width:6em;height:1.75rem;margin:0;\
-accent-color:var(--tone0);cursor:pointer}}
-.prml-slider output{{min-width:3.5em;font-variant-numeric:tabular-nums}}
-.prml-slider p{{margin:.2em 0 0;min-height:3em}}
-@media print{{.prml-slider input{{display:none}}}}
-</style>"""
-_ON_INPUT = (
-    "const r=this.closest('.prml-slider'),k=this.value,"
-    "f=r.querySelectorAll('li')[k],s=f.textContent,v=f.dataset.value;"
-    "r.querySelectorAll('[data-f]').forEach("
-    "g=>g.style.display=g.dataset.f==k?'':'none');"
-    "this.setAttribute('aria-valuetext',v);"
-    "r.querySelector('output').textContent=v;"
-    "r.querySelector('p').textContent=s;"
-    "r.querySelector('svg').setAttribute('aria-label',s)"
-)
-
-
-def page(label, names, said, start, picture):
-    """The whole slider as HTML: style, picture, range input, sentences."""
-    prefix = "s" + hashlib.sha256(picture.encode()).hexdigest()[:8] + "-"
-    label, *names = map(escape, [label, *names])
-    said = [escape(s) for s in said]
-    items = "".join(
-        f'<li data-value="{n}">{s}</li>\n'
-        for n, s in zip(names, said, strict=True)
-    )
-    return f"""<div class="prml-slider" role="group" aria-label="{label}">
-{_CSS}
-<svg viewBox="0 0 461 274" role="img" aria-label="{said[start]}">
-{picture.replace("#@", f"#{prefix}").replace('id="@', f'id="{prefix}')}</svg>
-<div><label>{label} <input type="range" min="0" max="{len(names) - 1}" \
-value="{start}" autocomplete="off" aria-valuetext="{names[start]}" \
-oninput="{_ON_INPUT}"/></label> <output>{names[start]}</output></div>
-<p aria-live="polite">{said[start]}</p>
-<ol hidden="">
-{items}</ol>
-</div>"""
+def _runs(glyphs):
+    """Glyphs joined while height, size and style last; relations spaced."""
+    runs = []
+    for _, y, size, style, text in glyphs:
+        last = runs[-1] if runs else (None, None, None, "")
+        after = last[1] == size and (
+            last[3][-1].isalnum() or last[3][-1] in ")|"
+        )
+        if text in "=<>≤≥≈→" or (text in "−+" and after):
+            text = f" {text} "
+        if combining(text[0]) or last[:3] == (y, size, style):
+            runs[-1] = (*last[:3], last[3] + text)
+        else:
+            runs.append((y, size, style, text))
+    return runs
