@@ -80,9 +80,10 @@ def mark_question(app, doctree):
 
 
 def repair_body(app, pagename, templatename, context, doctree):
-    """Lists without items, and one id for all exercises of a page."""
+    """Lists without items, names that hide the text, ids used many times."""
     if body := context.get("body"):
         body = body.replace(' role="list" class="citation-list"', "")
+        body = body.replace(' aria-label="Toggle hidden content"', "")
         for pattern in (
             r'(?<=<div class="citation")( id="[^"]*") role="doc-biblioentry"',
             r'(<section) id="(?:exercise|solution|proof)-content"',
