@@ -123,7 +123,7 @@ def logit(y):
     if np.any(outside):
         raise ValueError(
             "expected probabilities in [0, 1], got "
-            f"{y[outside][0]!r} ({np.sum(outside)} of {y.size} outside)"
+            f"{float(y[outside][0])} ({np.sum(outside)} of {y.size} outside)"
         )
     return scipy_special.logit(y)
 
@@ -170,7 +170,7 @@ def log_normal_cdf(a):
 
 @_elementwise
 def mills(a):
-    """r(a) = phi(a) / Phi(a) = (log Phi)'(a), GPML 3.4.1."""
+    """r(a) = phi(a) / Phi(a) = (log Phi)'(a), GPML 3.4."""
     q, e = _lower_tail(a)
     right = e / (ROOT_TWO_PI * scipy_special.ndtr(np.abs(a)))
     return np.where(a < 0.0, 1.0 / (ROOT_TWO_PI * q), right)
@@ -178,7 +178,7 @@ def mills(a):
 
 @_elementwise
 def mills_prime(a):
-    """r' = -r (r + a) = (log Phi)'', GPML 3.4.1.
+    """r' = -r (r + a) = (log Phi)'', GPML 3.4.
 
     In the tail r + a = d, and r d = 1 - d (e1 - d) by the ladder.
     """
@@ -238,7 +238,7 @@ def _half_line_rule():
     """
     u, weight = scipy_special.roots_laguerre(64)
     weight = weight * u**3
-    kept = weight > 1e-20 * weight.max()
+    kept = weight > 1e-16 * weight.max()
     u, weight = u[kept], weight[kept]
     return tuple(zip(u, weight * np.exp(u), strict=True))
 

@@ -338,6 +338,7 @@ def test_no_row_raises_a_flag(a):
     poisoned = np.isnan(a).any(axis=-1)
     np.testing.assert_array_equal(np.isnan(total), poisoned)
     np.testing.assert_array_equal(np.isnan(y), np.isnan(log_y))
+    assert np.isnan(y)[poisoned].all()
     settled = ~np.isnan(y).any(axis=-1)
     np.testing.assert_allclose(y.sum(axis=-1)[settled], 1.0, rtol=1e-14)
 
@@ -440,6 +441,10 @@ def test_softmax_takes_its_limits_where_they_exist():
         log_y, [[0, -inf], [-inf, 0], *[open_] * 3, [0, -inf]]
     )
     np.testing.assert_array_equal(total, [inf, 0, inf, -inf, nan, 1e308])
+    np.testing.assert_array_equal(special.softmax([[-inf], [inf]]), 1)
+    assert np.isnan(special.softmax([nan])) and np.isnan(
+        special.log_softmax([nan])
+    )
 
 
 @pytest.mark.parametrize("name", ALONG_AXIS)
