@@ -233,31 +233,65 @@ def library_names(cells):
 
 
 def assignments(cells):
-    """Name -> the expressions assigned to it, anywhere in the notebook."""
+    """Name -> (index of the cell, expression) of every assignment to it."""
     values = {}
-    for node in (n for c in cells for n in ast.walk(c.tree)):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                for name in ast.walk(target):
-                    if isinstance(name, ast.Name):
-                        values.setdefault(name.id, []).append(node.value)
+    for cell in cells:
+        for node in ast.walk(cell.tree):
+            if isinstance(node, ast.Assign):
+                for target in map(ast.walk, node.targets):
+                    for name in target:
+                        if isinstance(name, ast.Name):
+                            entry = cell.index, node.value
+                            values.setdefault(name.id, []).append(entry)
     return values
 
 
-def functions_behind(expression, names, values, seen=frozenset()):
-    """The prml4 functions from which an expression is computed."""
-    found = set()
-    for node in ast.walk(expression):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.value.id in names:
-                found.add(f"{names[node.value.id]}.{node.attr}")
-        elif isinstance(node, ast.Name) and node.id not in seen:
-            if "." in names.get(node.id, ""):
-                found.add(names[node.id])
-            for value in values.get(node.id, []):
-                deeper = seen | {node.id}
-                found |= functions_behind(value, names, values, deeper)
-    return found
+@dataclass(frozen=True)
+class Origins:
+    """Traces an expression back to the functions of the library."""
+
+    names: dict  # imported name -> path below prml4
+    values: dict  # variable -> (index of the cell, expression)
+    cell: int  # where the expression stands
+
+    def of(self, node, follow=True, seen=frozenset()):
+        """Paths of the prml4 functions that compute an expression.
+
+        Arguments of a library call are read, but variables among them are
+        not traced further: data are no formula.
+        """
+        path = self.path(node)
+        if path:
+            return {path}
+        if isinstance(node, ast.Name):
+            return self.variable(node.id, seen) if follow else set()
+        follow = follow and not (
+            isinstance(node, ast.Call) and self.path(node.func)
+        )
+        if isinstance(node, ast.Lambda):
+            seen = seen | {a.arg for a in node.args.args}
+        inner = ast.iter_child_nodes(node)
+        return set().union(*(self.of(n, follow, seen) for n in inner))
+
+    def variable(self, name, seen):
+        """The same for the value that a variable has in this cell."""
+        before = [e for e in self.values.get(name, []) if e[0] <= self.cell]
+        if name in seen or not before:
+            return set()
+        latest = [v for c, v in before if c == before[-1][0]]
+        deeper = seen | {name}
+        return set().union(*(self.of(v, True, deeper) for v in latest))
+
+    def path(self, node):
+        """module.function if the node names one of prml4, else None."""
+        path = None
+        if isinstance(node, ast.Name):
+            path = self.names.get(node.id, "")
+        elif isinstance(node, ast.Attribute):
+            if isinstance(node.value, ast.Name) and node.value.id in self.names:
+                path = f"{self.names[node.value.id]}.{node.attr}"
+        is_function = path and "." in path
+        return path if is_function and not path.startswith("data.") else None
 
 
 def referee_calls(tree):
@@ -459,12 +493,15 @@ def make_check(cell, call, guarded, names, values):
     line = lines[same.index(call)] if len(lines) > same.index(call) else ""
     numbers = RESIDUAL.search(line)
     library = keyword(call, "library") or ast.Constant(None)
+    if call.func.attr == "psd":
+        library = call.args[1]
+    origins = Origins(names, values, cell.index).of(library)
     return Check(
         kind=call.func.attr,
         label=label,
         cell=cell.index,
         counts=not (guarded or cell.is_reader),
-        library=tuple(sorted(functions_behind(library, names, values))),
+        library=tuple(sorted(origins)),
         line=line,
         residual=as_number(numbers and numbers.group(1)),
         bound=as_number(numbers and numbers.group(2)),

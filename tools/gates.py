@@ -32,7 +32,9 @@ SECTIONS = (
     "Further reading",
 )
 # modules that hold no formulas: their docstrings say what, not which equation
-PLAIN_MODULES = {"book", "data", "diagnose", "svg", "validate"}
+PLAIN_MODULES = {
+    *("book", "data", "diagnose", "mistakes", "slides", "svg", "validate"),
+}
 FORMULA = re.compile(
     r"PRML|\(\d+\.\d+\)|\b(1[89]|20)\d\d\b|[=~<>≤≥≈∝∇Σ∫√^]"
     r"|\b[A-Za-z]+'*\([^()]*\)|\b(argmin|int|lim|d/d[a-z])\b"
@@ -90,13 +92,20 @@ def referee_is_known(chapter):
 
 
 def referee_tools(chapter):
-    """Public functions of prml4/check.py: chapter 01 calls its methods."""
+    """What prml4/check.py exports: chapter 01 calls its methods."""
     path = chapter.path.parents[1] / "prml4" / "check.py"
     if not path.exists():
         return set()
-    tree = ast.parse(path.read_text("utf-8"))
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    return {n.name for n in tree.body if isinstance(n, kinds)}
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and "__all__" in names_of(node):
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+def names_of(assignment):
+    """The plain names that an assignment sets."""
+    targets = assignment.targets
+    return {t.id for t in targets if isinstance(t, ast.Name)}
 
 
 def checks_show_their_line(chapter):
@@ -327,15 +336,19 @@ def mathematics_is_imported(chapter):
 
 def stray_definitions(tree):
     """(name, line) of definitions that stand outside the allowed places."""
+    checked = {c.func.attr for c, _ in referee_calls(tree)} - {"attempt"}
     inside = {
         id(n)
         for call in ast.walk(tree)
-        if isinstance(call, ast.Call) and called_module(call) in ALLOWED_CALLS
+        if isinstance(call, ast.Call)
+        and (checked or called_module(call) == "book")
         for n in ast.walk(call)
+        if isinstance(n, ast.Lambda)
     }
-    transcribed = {
+    handed = {
         n.id
-        for call, _ in referee_calls(tree)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and takes_function(call)
         for n in ast.walk(call)
         if isinstance(n, ast.Name)
     }
@@ -345,11 +358,8 @@ def stray_definitions(tree):
         for n in ast.walk(tree)
         if isinstance(n, kinds)
         and id(n) not in inside
-        and not is_allowed_function(n, transcribed)
+        and not is_allowed_function(n, handed)
     ]
-
-
-ALLOWED_CALLS = {"check", "book"}
 
 
 def called_module(call):
@@ -360,11 +370,17 @@ def called_module(call):
     return ""
 
 
-def is_allowed_function(node, transcribed):
-    """draw…, alt…, or a transcription that a check of the cell uses."""
+def takes_function(call):
+    """Whether the call is the referee's, or draws a slider picture."""
+    module = called_module(call)
+    return module == "check" or ast.unparse(call.func) == "book.slider"
+
+
+def is_allowed_function(node, handed):
+    """draw…, alt…, or handed to the referee or a slider in the same cell."""
     if not isinstance(node, ast.FunctionDef):
         return False
-    return node.name in transcribed or node.name.startswith(("draw", "alt"))
+    return node.name in handed or node.name.startswith(("draw", "alt"))
 
 
 def cells_are_short(chapter):
@@ -463,8 +479,8 @@ def parts_are_there(chapter):
 
 
 def draws(cell):
-    """Whether a cell makes a slider picture."""
-    return "book.slider" in calls_of(cell.tree)
+    """Whether a cell makes a picture."""
+    return bool({"book.show", "book.slider"} & calls_of(cell.tree))
 
 
 def summary_is_a_table(chapter):
