@@ -1,35 +1,38 @@
-# One word for everything the project does.  `make` alone lists the words.
+# One word for everything the project does; `make` alone lists the words.
+# Needs Python 3.11 or newer and make; the rest is set up in .venv by itself.
 
 PYTHON ?= python3
 V := .venv/bin
-# one thread for the linear algebra: the same digits and, on two cores, half
-# the time
+# one thread for the linear algebra: the same digits everywhere and, where
+# there are two cores, half the time
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export PYTHONHASHSEED := 0
 
-NOTEBOOKS := $(wildcard book/*.ipynb)
+NOTEBOOKS := $(wildcard book/[0-9][0-9]_*.ipynb)
 # what the outputs of a notebook depend on besides its own cells
 LIBRARY := $(wildcard prml4/*.py book/data/*) tools/nbval.cfg .venv/ok
 
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
 .PHONY: help book test lab outputs lint bench mutants a11y lock clean
 
-help:  ## list these targets
-	@sed -n 's/^\([a-z0-9]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+help:  ## this list
+	@sed -n 's/^\([a-z0-9]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
-book: .venv/ok  ## build the HTML, strictly, and check it
-	rm -rf _build/html _build/.doctrees
+book: .venv/ok  ## build the pages, strictly, and look at them
+	rm -rf _build
 	$(V)/jupyter-book build . -W -n --keep-going --all
 	$(V)/python tools/check_html.py _build/html
+	@echo "open file://$(CURDIR)/_build/html/index.html"
 
-test: .venv/ok  ## unit tests, gates, and every notebook output
+test: .venv/ok  ## unit tests, gates, and every output of every notebook
 	$(V)/python -m pytest -q
 	@$(MAKE) --no-print-directory .make/notebooks
 
-# compares the notebooks that changed since they last passed; all of them when
-# the library did
+# the notebooks that changed since they last passed, or all of them when
+# anything did that they depend on
 .make/notebooks: $(NOTEBOOKS) $(LIBRARY)
 	$(V)/python -m pytest -q -p no:cacheprovider --nbval --nbval-current-env \
 	  --nbval-cell-timeout=300 --nbval-sanitize-with=tools/nbval.cfg \
@@ -39,31 +42,46 @@ test: .venv/ok  ## unit tests, gates, and every notebook output
 lab: .venv/ok  ## open the notebooks in JupyterLab
 	$(V)/jupyter lab book
 
-outputs: .venv/ok  ## run the notebooks again and keep their outputs
+outputs: .venv/ok  ## run the notebooks again and keep what they print
 	$(V)/python tools/execute.py
 
 lint: .venv/ok  ## style of code and notebooks
 	$(V)/ruff check .
 	$(V)/ruff format --check .
 
-bench: .venv/ok  ## time the library against its peers
+bench: .venv/bench  ## time the library against its peers
 	$(V)/python benchmarks/logistic.py
 
-mutants: .venv/ok  ## plant errors in the library; the checks must object
+mutants: .venv/ok  ## plant errors in the library and see who notices
 	$(V)/python tools/mutants.py
 
-a11y: .venv/ok  ## open the built book in Chromium: access, offline, search
+a11y: book  ## open every page in Chromium: access, network, search
 	$(V)/python -m pytest -q -m browser
 
-lock: .venv/ok  ## renew requirements.txt from pyproject.toml
-	$(V)/uv pip compile --universal --upgrade --no-header --no-annotate -q \
-	  --all-extras pyproject.toml -o requirements.txt
+lock: .venv/ok  ## renew requirements.txt, the exact environment
+	$(V)/uv pip compile --universal --upgrade --no-header --no-annotate \
+	  --extra book --extra browser --no-emit-package prml4 \
+	  pyproject.toml -o requirements.txt
 
 clean:  ## remove everything that was made
-	rm -rf _build .venv .make .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf _build .venv .make .pytest_cache .ruff_cache .hypothesis
+	rm -rf prml4.egg-info
 
+# uv where it can be had, since it takes seconds; pip otherwise
 .venv/ok: requirements.txt pyproject.toml
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and \
+	  '$(PYTHON) is Python %d.%d; 3.11 or newer is needed, for example:' \
+	  ' make PYTHON=python3.12 ...' % sys.version_info[:2])"
+	@echo "setting up .venv, once: seconds with uv, a minute with pip"
 	$(PYTHON) -m venv .venv
-	$(V)/python -m pip install -q uv
-	$(V)/uv pip install -p .venv -r requirements.txt -e .
-	touch $@
+	-$(V)/python -m pip install -q --disable-pip-version-check uv
+	if test -x $(V)/uv; then $(V)/uv pip install -p .venv \
+	  -r requirements.txt -e .; \
+	else $(V)/python -m pip install -r requirements.txt -e .; fi
+	@touch $@
+
+.venv/bench: .venv/ok
+	if test -x $(V)/uv; then $(V)/uv pip install -p .venv \
+	  -c requirements.txt -e ".[bench]"; \
+	else $(V)/python -m pip install -c requirements.txt -e ".[bench]"; fi
+	@touch $@
