@@ -290,10 +290,64 @@ class SpeedReport(Assembled):
     """What make bench measured, against the peers in the same run."""
 
     def markdown(self):
-        """A sentence on the method, and a table of times."""
+        """The setting, a table for each number of threads, the growth."""
         path = RESULTS / "logistic.json"
         if not path.exists():
             yield "Nothing has been measured yet: run `make bench`."
+            return
+        report = json.loads(path.read_text("utf-8"))
+        versions = report["versions"].items()
+        yield report["setting"]
+        yield ""
+        yield f"Versions: {', '.join(f'{k} {v}' for k, v in versions)}."
+        yield ""
+        for threads in sorted({c["threads"] for c in report["cells"]}):
+            yield f"## BLAS at {counted(threads, 'thread')}"
+            yield ""
+            cells = [c for c in report["cells"] if c["threads"] == threads]
+            yield from table(SPEED_HEADER, map(speed_row, cells), SPEED_WIDTHS)
+            yield from growth(report.get("growth", []), threads)
+        yield from report.get("notes", [])
+
+
+SPEED_HEADER = [
+    "N",
+    "D",
+    "prml4, ms",
+    "fastest peer, ms",
+    "peer / prml4",
+    "prml4 / bound",
+    "extra memory / data",
+]
+SPEED_WIDTHS = [3, 2, 3, 5, 3, 3, 3]
+
+
+def speed_row(cell):
+    """One data set: ours, the fastest peer, the two ratios, memory."""
+    reached = {k: v for k, v in cell["peers"].items() if v is not None}
+    peer = min(reached, key=reached.get)
+    ours = cell["prml4"]
+    return [
+        f"{cell['N']:,}".replace(",", "\u202f"),
+        cell["D"],
+        f"{ours:.3g}",
+        f"{reached[peer]:.3g} ({peer})",
+        f"{reached[peer] / ours:.1f}",
+        f"{ours / cell['bound'] / cell['steps']:.1f} a step",
+        f"{cell['extra_mb'] / cell['data_mb']:.2f}",
+    ]
+
+
+def growth(rows, threads):
+    """How the time grows with N, one clause for each D."""
+    clauses = [
+        f"$N^{{{row['exponent']:.2f}}}$ at D = {row['D']}"
+        for row in rows
+        if row["threads"] == threads
+    ]
+    if clauses:
+        yield f"Time grows like {', '.join(clauses)}."
+        yield ""
 
 
 # -------------------------------------------------------------- the reference
