@@ -277,13 +277,20 @@ class MutantReport(Assembled):
             f"{killed - report['by_checks']} by a unit test."
         )
         yield ""
-        rows = [
-            [f"`{s['function']}`", f"`{s['fault']}`", s.get("reason", "")]
-            for s in report["survivors"]
-        ]
+        rows = [mutant_row(s) for s in report["survivors"]]
         if rows:
-            header = ["Function", "Fault that survived", "Why"]
-            yield from table(header, rows, [3, 6, 5])
+            yield from table(["Function", "Fault that survived"], rows, [3, 7])
+        rows = [[*mutant_row(s), s["reason"]] for s in report["equivalent"]]
+        if rows:
+            yield "Not counted are faults that no test can notice:"
+            yield ""
+            header = ["Function", "Fault", "Why it is none"]
+            yield from table(header, rows, [3, 5, 5])
+
+
+def mutant_row(fault):
+    """The function and what was changed in it."""
+    return [f"`{fault['function']}`", f"`` {fault['fault']} ``"]
 
 
 class SpeedReport(Assembled):
