@@ -431,6 +431,11 @@ FAULTS = [
         replace("{eq}`logistic-square`", "{eq}`logistic-cube`"),
     ),
     (
+        gates.names_in_prose_exist,
+        "there is no prml4.logistic.cube",
+        replace("| none |", "| `logistic.cube(x)` |"),
+    ),
+    (
         gates.exercises_are_solved,
         "5 exercises, at least 6",
         both(

@@ -33,7 +33,8 @@ SECTIONS = (
 )
 # modules that hold no formulas: their docstrings say what, not which equation
 PLAIN_MODULES = {
-    *("book", "data", "diagnose", "mistakes", "slides", "svg", "validate"),
+    *("book", "cases", "data", "diagnose", "hypotheses", "mistakes"),
+    *("slides", "svg", "validate"),
 }
 FORMULA = re.compile(
     r"PRML|\(\d+\.\d+\)|\b(1[89]|20)\d\d\b|[=~<>≤≥≈∝∇Σ∫√^]"
@@ -498,6 +499,33 @@ def summary_is_a_table(chapter):
     ]
 
 
+def names_in_prose_exist(chapter):
+    """`module.name` in the text is a name of that module."""
+    folder = chapter.path.parents[1] / "prml4"
+    complaints = []
+    for cell in chapter.markdown:
+        spans = re.findall(r"(?<!`)`(?:prml4\.)?(\w+)\.(\w+)[`(]", cell.source)
+        for stem, name in spans:
+            path = folder / f"{stem}.py"
+            if path.is_file() and name not in {"py", *top_level(path)}:
+                text = f"there is no prml4.{stem}.{name}"
+                complaints.append(at(chapter, cell.index, text))
+    return complaints
+
+
+def top_level(path):
+    """Names that a module defines or imports."""
+    found = set()
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign):
+            found |= names_of(node)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {a.asname or a.name for a in node.names}
+    return found
+
+
 def exercises_are_solved(chapter):
     """Enough exercises, each with one collapsed solution."""
     least = MIN_EXERCISES.get(chapter.stem, 5)
@@ -636,6 +664,7 @@ PER_CHAPTER = (
     header_is_complete,
     parts_are_there,
     summary_is_a_table,
+    names_in_prose_exist,
     exercises_are_solved,
     exercises_check_themselves,
 )
