@@ -1,0 +1,107 @@
+"""The back matter says what the chapters say, and grows with them."""
+
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sample
+
+from theme import back_matter
+from tools import chapters as reader
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """A book of one chapter, and where its files are."""
+    root = sample.write(tmp_path)
+    found = reader.chapters(root)
+    monkeypatch.setattr(reader, "chapters", lambda: found)
+    plan = reader.outline(root)
+    monkeypatch.setattr(reader, "outline", lambda: plan)
+    monkeypatch.setattr(back_matter, "RESULTS", tmp_path)
+    return root
+
+
+def lines(directive):
+    """The Markdown of a directive, without the machinery of Sphinx."""
+    return "\n".join(directive.markdown(directive))
+
+
+def test_the_map_links_what_exists(book):
+    """The chapter's own question, or the plan's."""
+    text = lines(back_matter.ChapterMap)
+    link = "{doc}`Squares </book/07_logistic>`"
+    assert f"7. {link}. *What is the slope of a square?*" in text
+    assert "9. Cubes (planned). *And cubes?*" in text
+
+
+def test_the_ledger_repeats_what_the_chapter_printed(book):
+    """Name, explanation, both residuals, and the mark of PRML."""
+    text = lines(back_matter.SlipLedger)
+    assert "### A02 · The slope of a square (PRML prints this too)" in text
+    assert "Some forget the two." in text
+    assert "As written: off by 1.0e+00. Corrected: 0.0e+00 ≤ 2.2e-12." in text
+    assert "{eq}`logistic-square`" in text and "<slip-a02>" in text
+
+
+def test_an_equation_of_a_slip_is_not_labelled_twice(book):
+    """The display in the box keeps its number there, not in the ledger."""
+    (slip,) = reader.chapters()[0].slips
+    body = "$$ 1 = 2 $$ (logistic-wrong)"
+    slip = replace(slip, body=body)
+    entry = "\n".join(back_matter.slip_entry(slip))
+    assert "$$ 1 = 2 $$" in entry and "(logistic-wrong)" not in entry
+
+
+def test_the_index_has_claims_and_definitions(book):
+    """Formula, kind of check, residual and bound."""
+    text = lines(back_matter.EquationIndex)
+    assert "\\frac{dy}{dx} = 2 x" in text and "a definition" in text
+    assert "1.0e-16 ≤ 2.2e-12" in text
+
+
+def test_the_counts_add_up(book):
+    """One row for the chapter, and the same for the book of one chapter."""
+    text = lines(back_matter.BookCounts)
+    row = "\n".join(f"  - {n}" for n in [1, 1, 1, 1, 1, 1, 6])
+    assert text.count(row) == 2
+
+
+def test_faults_that_survived_are_shown(book):
+    """The share, the survivors, and those that are not counted."""
+    assert "not been planted" in lines(back_matter.MutantReport)
+    report = {
+        "functions": 2,
+        "planted": 20,
+        "killed": 19,
+        "by_checks": 12,
+        "survivors": [{"function": "a.f", "fault": "line 1: x → y"}],
+        "equivalent": [
+            {"function": "a.g", "fault": "line 2: z → 0", "reason": "Same."}
+        ],
+    }
+    (book / "mutants.json").write_text(json.dumps(report), "utf-8")
+    text = lines(back_matter.MutantReport)
+    assert "(95.0%)" in text and "12 by a chapter's check, 7 by" in text
+    assert "line 1: x → y" in text and "Same." in text
+
+
+def test_typographic_slips_are_of_known_sources():
+    """Five sources; every entry has a place, a text and a reading."""
+    found = tomllib.loads(
+        (ROOT / "book" / "back" / "typographic.toml").read_text("utf-8")
+    )
+    assert list(found) == list("ABCDE")
+    entries = [e for source in found.values() for e in source["entry"]]
+    assert all(set(e) == {"lines", "given", "read"} for e in entries)
+
+
+def test_no_slip_is_planned_and_typographic_at_once():
+    """A ledger id has one home."""
+    planned = {i for row in reader.outline(ROOT) for i in row.slips}
+    text = (ROOT / "book" / "back" / "typographic.toml").read_text("utf-8")
+    assert not [i for i in planned if f"({i})" in text]
