@@ -1,7 +1,7 @@
 """Two-class logistic regression, PRML 4.3.2.
 
 Phi      (N, M)  design matrix, one row phi(x_n)^T per observation
-t        (N,)    targets in {0, 1}
+t        (N,)    targets in {0, 1}; s = 2t - 1 where -1 and 1 are handier
 w        (M,)    weights of the log odds a = Phi w
 weights  (N,)    how often each observation counts, None for once
 alpha    (M,)    prior precisions (one number serves all; 0 = no prior)
@@ -9,14 +9,27 @@ m0       (M,)    prior mean, None for zero
 """
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import tanh
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import expit
+from scipy.linalg import (
+    cho_factor,
+    cho_solve,
+    cholesky,
+    qr,
+    solve_triangular,
+)
 
 from prml4 import newton, validate
+from prml4.separation import Separation, separation
+from prml4.special import sigmoid
+
+__all__ = ["Separation", "separation"]
+
+STEEP = 15.0  # |a| beyond which y (1 - y) < 3e-7: the row is all but silent
 
 
 class SeparableDataWarning(UserWarning):
@@ -24,67 +37,73 @@ class SeparableDataWarning(UserWarning):
 
 
 def log_odds(Phi, w):
-    """a = Phi w, the logarithm of p(C1|phi) / p(C2|phi), PRML (4.87)."""
+    """a = Phi w = ln p(C1|phi) / p(C2|phi), PRML (4.87)."""
     return np.asarray(Phi) @ w
 
 
 def predict_proba(Phi, w):
     """p(C1|phi_n) = sigma(w^T phi_n), PRML (4.87)."""
-    return expit(log_odds(Phi, w))
+    return sigmoid(log_odds(Phi, w))
+
+
+def cross_entropy(t):
+    """E_n = ln(1 + e^{-m}), m = s_n a_n, and its derivatives by a, PRML (4.90).
+
+    With z = e^{-|m|} nothing overflows and neither tail cancels.
+    """
+    t = np.asarray(t)
+
+    def pointwise(a, rows):
+        s = 2.0 * t[rows] - 1.0
+        m = s * a
+        z = np.exp(-np.abs(m))
+        miss = np.where(m > 0, z, 1.0) / (1.0 + z)  # sigma(-m) = |y - t|
+        E = np.log1p(z) - np.minimum(m, 0.0)
+        return E, -s * miss, z / (1.0 + z) ** 2
+
+    return pointwise
 
 
 def error(w, Phi, t, weights=None):
     """E(w) = -sum_n {t_n ln y_n + (1 - t_n) ln(1 - y_n)}, PRML (4.90)."""
-    return newton.row_pass(Phi, w, cross_entropy(t), weights=weights, order=1)[
-        0
-    ]
+    E, _, _ = newton.row_pass(
+        np.asarray(Phi), w, cross_entropy(t), weights=weights, order=1
+    )
+    return E
 
 
 def gradient(w, Phi, t, weights=None):
     """grad E(w) = sum_n (y_n - t_n) phi_n = Phi^T (y - t), PRML (4.91)."""
-    return newton.row_pass(Phi, w, cross_entropy(t), weights=weights, order=1)[
-        1
-    ]
+    _, g, _ = newton.row_pass(
+        np.asarray(Phi), w, cross_entropy(t), weights=weights, order=1
+    )
+    return g
 
 
 def hessian(w, Phi, weights=None):
     """H = sum_n y_n (1 - y_n) phi_n phi_n^T = Phi^T R Phi, PRML (4.97)."""
-    t = np.zeros(len(Phi))
-    return newton.row_pass(Phi, w, cross_entropy(t), weights=weights)[2]
+    any_t = np.zeros(len(Phi))
+    _, _, H = newton.row_pass(
+        np.asarray(Phi), w, cross_entropy(any_t), weights=weights
+    )
+    return H
 
 
 def map_error(w, Phi, t, alpha, m0=None, weights=None):
-    """E(w) + 1/2 (w - m0)^T A (w - m0), A = diag(alpha)."""
-    d = w if m0 is None else w - m0
+    """E(w) + 1/2 (w - m0)^T A (w - m0), A = diag(alpha), PRML (4.142)."""
+    d = np.asarray(w) if m0 is None else w - np.asarray(m0)
     return error(w, Phi, t, weights) + 0.5 * np.sum(alpha * d * d)
 
 
 def map_gradient(w, Phi, t, alpha, m0=None, weights=None):
-    """grad E(w) + A (w - m0)."""
-    d = w if m0 is None else w - m0
+    """grad E(w) + A (w - m0), A = diag(alpha)."""
+    d = np.asarray(w) if m0 is None else w - np.asarray(m0)
     return gradient(w, Phi, t, weights) + alpha * d
 
 
 def map_hessian(w, Phi, alpha, weights=None):
-    """H(w) + A."""
+    """H(w) + A, A = diag(alpha), PRML (4.143)."""
     return hessian(w, Phi, weights) + alpha * np.eye(len(w))
-
-
-def cross_entropy(t):
-    """Per row, with s = 2t - 1 and m = s a: ln(1 + e^{-m}) and derivatives.
-
-    e^{-|m|} never overflows, and both tails of sigma stay exact.
-    """
-    s = 2.0 * t - 1.0
-
-    def pointwise(a, rows):
-        m = s[rows] * a
-        z = np.exp(-np.abs(m))
-        wrong = np.where(m > 0, z, 1.0) / (1 + z)  # sigma(-m) = |y - t|
-        E = np.log1p(z) - np.minimum(m, 0)
-        return E, -s[rows] * wrong, wrong * (1 - wrong)
-
-    return pointwise
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,67 +114,149 @@ class LogisticFit:
     error: float  # E(w), with the prior's term if there is a prior
     gradient: np.ndarray  # (M,) its gradient at w
     converged: bool
-    trace: tuple[float, ...]  # E at every accepted iterate
-    separated: str  # "none", "quasi-complete", "complete" or "not tested"
-    _hessian: object  # () -> (M, M)
+    separated: str | None  # "complete", "quasi-complete": why there is no end
+    trace: tuple[float, ...]  # E at the accepted iterates of the last stage
+    hessian: Callable  # () -> (M, M), looks at Phi again
 
     @cached_property
     def H(self):
-        """(M, M) Hessian of the error at w, computed when first asked for."""
-        return self._hessian()
+        """H(w) + A (M, M), computed when first asked for."""
+        return self.hessian()
 
 
-def fit(Phi, t, *, alpha=0.0, m0=None, weights=None, tol=1e-8, max_iter=100):
-    """w = argmin E(w) + 1/2 (w - m0)^T A (w - m0), PRML (4.90), (4.92)."""
+def fit(Phi, t, *, alpha=0.0, m0=None, weights=None, tol=newton.ROUNDING):
+    """w = argmin E(w) + 1/2 (w - m0)^T A (w - m0), PRML (4.90), (4.142)."""
     Phi = validate.design(Phi)
     N, M = Phi.shape
     t = validate.binary_targets(t, N)
     weights = validate.observation_weights(weights, N)
     alpha = validate.precisions(alpha, M)
     m0 = np.zeros(M) if m0 is None else validate.vector("m0", m0, M, "column")
-    pointwise = cross_entropy(t)
-
-    def objective(w):
-        E, g, H = newton.row_pass(Phi, w, pointwise, weights=weights)
-        d = w - m0
-        return E + 0.5 * d @ (alpha * d), g + alpha * d, H + np.diag(alpha)
-
-    best = newton.minimise(objective, m0, tol=tol, max_iter=max_iter)
-    hess = partial(map_hessian, best.w, Phi, alpha, weights)
+    if not alpha.all():
+        validate.both_classes(t, weights)
+    objective = newton.Objective(Phi, cross_entropy(t), weights, alpha, m0)
+    best, separated = newton.descend(objective, tol=tol), None
+    if best.H is None and np.abs(Phi @ best.w).max() > STEEP:
+        best = newton.iterate(objective, best.w, tol=tol)
+    if not settled(best, objective):
+        best, separated = second_look(best, objective, t)
+    complain(best, separated)
+    H = partial(map_hessian, best.w, Phi, alpha, weights)
     return LogisticFit(
         best.w,
         best.error,
         best.gradient,
         best.converged,
+        separated,
         best.trace,
-        "not tested",
-        hess,
+        H,
     )
 
 
+def settled(best, objective):
+    """Is it the minimum: does the step H^{-1} g move no a_n any more?
+
+    Where there is no minimum E falls for ever along a ray: the gradient
+    vanishes, but every Newton step still moves some a_n by about 1.
+    """
+    if best.H is None or objective.alpha.all():
+        return best.converged
+    if newton.smallest_share(best.H) < newton.DEPENDENT:
+        return False
+    step, _ = newton.newton_step(best.gradient, best.H)
+    return best.converged and np.abs(objective.Phi @ step).max() < 1e-3
+
+
+def second_look(best, objective, t):
+    """Why Newton did not settle: dependent columns, separation, conditioning.
+
+    Only columns without a prior can be to blame, and only rows that count.
+    Columns that are nearly dependent we replace by orthonormal ones, Q = Phi
+    S^{-1}, and find v = S w.
+    """
+    free = objective.alpha == 0
+    counts = slice(None) if objective.weights is None else objective.weights > 0
+    Phi, t = objective.Phi[counts][:, free], t[counts]
+    validate.independent_columns(Phi, np.flatnonzero(free))
+    kind = separation(Phi, t).kind
+    if kind != "none":
+        return replace(best, converged=False), kind
+    if not free.all():
+        return best, None
+    Q, S = qr(objective.Phi, mode="economic")
+    v = newton.iterate(replace(objective, Phi=Q), S @ objective.m0)
+    w = solve_triangular(S, v.w)
+    return replace(v, w=w, gradient=S.T @ v.gradient), None
+
+
+def complain(best, separated):
+    """Warn by name where there is no answer."""
+    if separated:
+        warnings.warn(
+            f"the classes are separable ({separated}): E falls for ever along "
+            "separation(Phi, t).direction and no maximum likelihood estimate "
+            "exists; a prior (alpha > 0) gives one",
+            SeparableDataWarning,
+            stacklevel=3,
+        )
+    elif not best.converged:
+        warnings.warn(
+            f"stopped after {len(best.trace) - 1} steps with a gradient "
+            f"component of {np.abs(best.gradient).max():.1e}",
+            newton.NotConverged,
+            stacklevel=3,
+        )
+
+
 def standard_errors(fit):
-    """sqrt of the diagonal of H^{-1}: the curvature at w read as a variance."""
-    H = fit.H
-    return np.sqrt(np.diag(cho_solve(cho_factor(H), np.eye(len(H)))))
+    """Square roots of the diagonal of H^{-1}, the curvature as a variance."""
+    H_inverse = cho_solve(cho_factor(fit.H), np.eye(len(fit.w)))
+    return np.sqrt(np.diag(H_inverse))
+
+
+def log_odds_variance(fit, Phi):
+    """phi_n^T H^{-1} phi_n, the variance of the fitted a_n, PRML (4.150)."""
+    L = cholesky(fit.H, lower=True)
+    return np.sum(solve_triangular(L, np.asarray(Phi).T, lower=True) ** 2, 0)
+
+
+def perceptron_error(w, Phi, t):
+    """sum_n max(0, -s_n w^T phi_n), PRML (4.54): the slope of E at infinity."""
+    return np.maximum(0, (1 - 2.0 * np.asarray(t)) * log_odds(Phi, w)).sum()
+
+
+# Learning from one observation at a time.
 
 
 @dataclass(frozen=True, eq=False)
 class SequentialFit:
-    """Where a sequential run ended and the way it took."""
+    """Where a sequential run ended, and the way it took."""
 
     w: np.ndarray  # (M,) last weights
-    path: np.ndarray  # (P, M) weights, thinned, the start first, w last
-    steps: np.ndarray  # (P,) number of updates made before each of `path`
-    trace: tuple[float, ...]  # E at the start and after every epoch
-    converged: bool  # max |grad E(w)| <= tol N at the end
+    average: np.ndarray  # (M,) mean over the second half of the path
+    path: np.ndarray  # (P + 1, M) every thin-th iterate, the start first
+    trace: tuple[float, ...]  # E(w) at the start and after every N updates
+    converged: bool  # max |grad E(w)| <= tol sum of weights, at the end
+
+
+def constant_rate(eta):
+    """eta_k = eta."""
+    return lambda k: eta
+
+
+def power_rate(c, k0=0.0, power=1.0):
+    """eta_k = c / (k0 + k)^power: sum = inf, sum of squares < inf if
+    1/2 < power <= 1, Robbins and Monro (1951)."""
+    return lambda k: c / (k0 + k) ** power
 
 
 def fit_sequential(
-    Phi, t, *, rate, epochs, rng, w0=None, weights=None, tol=1e-4, keep=1000
+    Phi, t, *, rate, epochs, rng, w0=None, weights=None, thin=1, tol=1e-3
 ):
-    """w <- w - eta_k (y_n - t_n) phi_n, k = 1, 2, ..., PRML (3.22), (4.91).
+    """w <- w - eta_k (y_n - t_n) phi_n, PRML (3.22), (4.91), n at random.
 
-    `rate(k)` is eta_k.  Each epoch visits the rows in a new random order.
+    `rate(k)` is eta_k for k = 1, 2, ..., epochs N; rows are drawn with
+    replacement, so that every step is unbiased for grad E / N.
     """
     Phi = validate.design(Phi)
     N, M = Phi.shape
@@ -163,66 +264,56 @@ def fit_sequential(
     weights = validate.observation_weights(weights, N)
     c = np.ones(N) if weights is None else weights
     w = np.zeros(M) if w0 is None else validate.vector("w0", w0, M, "column")
-    w = w.copy()
-    thin = max(1, -(-epochs * N // keep))
-    path, steps, trace, k = [w.copy()], [0], [error(w, Phi, t, weights)], 0
-    for _ in range(epochs):
-        for n in rng.permutation(N):
-            k += 1
-            w -= rate(k) * c[n] * (expit(Phi[n] @ w) - t[n]) * Phi[n]
-            if k % thin == 0 or k == epochs * N:
-                path.append(w.copy())
-                steps.append(k)
-        trace.append(error(w, Phi, t, weights))
-    g = gradient(w, Phi, t, weights)
-    converged = bool(np.abs(g).max() <= tol * c.sum())
-    if not converged:
+    path, trace = [w], [error(w, Phi, t, weights)]
+    for k, n in enumerate(rng.integers(N, size=epochs * N), start=1):
+        phi = Phi[n]
+        y = 0.5 + 0.5 * tanh(0.5 * (phi @ w))  # sigma, quick for one number
+        w = w - rate(k) * c[n] * (y - t[n]) * phi
+        if k % thin == 0:
+            path.append(w)
+        if k % N == 0:
+            trace.append(error(w, Phi, t, weights))
+    g = np.abs(gradient(w, Phi, t, weights)).max() / c.sum()
+    if g > tol:
         warnings.warn(
-            f"sequential learning stopped after {k} updates; largest gradient "
-            f"component per row {np.abs(g).max() / c.sum():.1e} > {tol:.0e}",
+            f"after {epochs * N} updates a gradient component is still "
+            f"{g:.1e} per observation",
             newton.NotConverged,
             stacklevel=2,
         )
-    return SequentialFit(
-        w, np.array(path), np.array(steps), tuple(trace), converged
-    )
+    path = np.array(path)
+    average = path[len(path) // 2 :].mean(axis=0)
+    return SequentialFit(w, average, path, tuple(trace), bool(g <= tol))
 
 
-@dataclass(frozen=True, eq=False)
-class Separation:
-    """Whether some hyperplane through the origin separates the classes."""
+def sequential_runs(Phi, t, *, rate, steps, runs, rng, w0=None):
+    """w <- w - eta_k (y_n - t_n) phi_n for many walkers at once; (runs, M)."""
+    Phi, t = np.asarray(Phi), np.asarray(t)
+    w = np.zeros((runs, Phi.shape[1]))
+    w += 0 if w0 is None else w0
+    for k in range(1, steps + 1):
+        n = rng.integers(len(Phi), size=runs)
+        phi = Phi[n]
+        a = np.einsum("rm,rm->r", phi, w)
+        w -= (rate(k) * (sigmoid(a) - t[n]))[:, None] * phi
+    return w
 
-    kind: str  # "none", "quasi-complete" or "complete"
-    direction: np.ndarray | None  # (M,) d with s_n phi_n^T d >= 0, s = 2t - 1
-    margin: float  # largest min_n s_n phi_n^T d over |d_j| scale_j <= 1
+
+def gradient_noise(w, Phi, t):
+    """V = mean of g_n g_n^T - g g^T, g_n = (y_n - t_n) phi_n, g their mean."""
+    g = (predict_proba(Phi, w) - t)[:, None] * Phi
+    return g.T @ g / len(g) - np.outer(g.mean(axis=0), g.mean(axis=0))
 
 
-def separation(Phi, t):
-    """Is there a d with s_n phi_n^T d >= 0 for all n?  By linear programme."""
-    from scipy.optimize import linprog
+def noise_floor(H, V, rate):
+    """C = (I - eta H) C (I - eta H) + eta^2 V: the spread of w that stays.
 
-    Phi = validate.design(Phi)
-    N, M = Phi.shape
-    t = validate.binary_targets(t, N)
-    scale = np.abs(Phi).max(axis=0)
-    scale[scale == 0] = 1
-    Z = (2 * t - 1)[:, None] * (Phi / scale)
-    wide = linprog(
-        np.r_[np.zeros(M), -1],
-        A_ub=np.c_[-Z, np.ones(N)],
-        b_ub=np.zeros(N),
-        bounds=[(-1, 1)] * M + [(0, None)],
-        method="highs",
-    )
-    if wide.x[-1] > 1e-9:
-        return Separation("complete", wide.x[:M] / scale, float(wide.x[-1]))
-    some = linprog(
-        -Z.sum(axis=0),
-        A_ub=-Z,
-        b_ub=np.zeros(N),
-        bounds=[(-1, 1)] * M,
-        method="highs",
-    )
-    if (Z @ some.x).max() > 1e-6:
-        return Separation("quasi-complete", some.x / scale, 0.0)
-    return Separation("none", None, 0.0)
+    In the eigenvectors of H: C_ij = eta V_ij / (h_i + h_j - eta h_i h_j).
+    """
+    h, U = np.linalg.eigh(H)
+    if rate * h[-1] >= 2:
+        raise ValueError(
+            f"rate must be below 2 / {h[-1]:.3g}, or w diverges; got {rate}"
+        )
+    C = rate * (U.T @ V @ U) / (h + h[:, None] - rate * np.outer(h, h))
+    return U @ C @ U.T

@@ -1,20 +1,27 @@
 """Newton's method for models with a linear predictor a = Phi w, PRML 4.3.3.
 
-    Phi  (N, M)  design matrix       E  ()      error sum_n E_n(a_n)
-    w    (M,)    weights             g  (M,)    gradient Phi^T e',
-    a    (N,)    linear predictor    H  (M, M)  Hessian Phi^T diag(e'') Phi
+    Phi    (N, M)  design matrix     E  ()      error sum_n E_n(a_n)
+    w      (M,)    weights           g  (M,)    gradient Phi^T e'
+    a      (N,)    linear predictor  H  (M, M)  Hessian Phi^T diag(e'') Phi
+    alpha  (M,)    prior precisions  B  (M, M)  approximate inverse of H
+    m0     (M,)    prior mean
 
 A model says only how the error of a row depends on its a: `pointwise(a, rows)`
-returns (E_n, dE_n/da, d2E_n/da2) for the rows of a slice.
+returns (E_n, dE_n/da, d2E_n/da2) for those rows of the data.
 """
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky
 
-BLOCK = 2**19  # bytes of Phi that are worked on at once: they stay in cache
+ROUNDING = 2e-8  # a decrement d promises d^2 / 2 = 2e-16: less than E can show
+BLOCK = 2**22  # bytes of Phi worked on at once, so that they stay in cache
+CHEAP = 2 * 10**6  # N M^2 up to which Hessians of all rows cost next to nothing
+DEPENDENT = 1e-10  # share of a column's curvature that the others leave to it
 
 
 class NotConverged(UserWarning):
@@ -26,7 +33,7 @@ class Minimum:
     """Where the iteration stopped, and whether to trust it."""
 
     w: np.ndarray  # (M,) last iterate
-    H: np.ndarray  # (M, M) Hessian at w
+    H: np.ndarray | None  # (M, M) Hessian at w, None where none was formed
     error: float  # E(w)
     gradient: np.ndarray  # (M,) gradient at w
     converged: bool
@@ -34,10 +41,13 @@ class Minimum:
 
 
 def row_pass(Phi, w, pointwise, *, weights=None, order=2):
-    """E = sum_n E_n, g = Phi^T e', H = Phi^T diag(e'') Phi in one pass."""
+    """E = sum_n E_n, g = Phi^T e', H = Phi^T diag(e'') Phi in one pass.
+
+    Block by block, so that Phi comes from memory once; order=1 omits H.
+    """
     N, M = Phi.shape
     E, g, H = 0.0, np.zeros(M), np.zeros((M, M)) if order == 2 else None
-    size = max(1, BLOCK // (8 * M))
+    size = min(max(BLOCK // (8 * M) // order**3, 1), 2**14)
     for start in range(0, N, size):
         rows = slice(start, min(start + size, N))
         block = Phi[rows]
@@ -52,49 +62,199 @@ def row_pass(Phi, w, pointwise, *, weights=None, order=2):
     return float(E), g, H
 
 
-def minimise(objective, w0, *, tol=1e-8, max_iter=100, damped=True):
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """E(w) + 1/2 (w - m0)^T A (w - m0), A = diag(alpha), with derivatives."""
+
+    Phi: np.ndarray  # (N, M)
+    pointwise: Callable  # (a, rows) -> E_n and its derivatives
+    weights: np.ndarray | None  # (N,) observation weights, None for ones
+    alpha: np.ndarray  # (M,)
+    m0: np.ndarray  # (M,)
+
+    def __call__(self, w, order=2):
+        """(E, g, H) at w, the prior's terms included; order=1 omits H."""
+        E, g, H = row_pass(
+            self.Phi, w, self.pointwise, weights=self.weights, order=order
+        )
+        d = w - self.m0
+        if order == 2:
+            H[np.diag_indices_from(H)] += self.alpha
+        return E + 0.5 * float(d @ (self.alpha * d)), g + self.alpha * d, H
+
+    def sample(self, n):
+        """The same problem on about n rows, alpha n / N keeping its share.
+
+        Runs of 64 rows at golden-section steps: spread evenly over the data
+        and never in tune with a period of theirs.
+        """
+        N = len(self.Phi)
+        steps = np.arange(1, max(n // 64, 1) + 1) * 0.6180339887498949
+        starts = (steps % 1 * (N - 64)).astype(int)
+        rows = (starts[:, None] + np.arange(64)).ravel()
+        return replace(
+            self,
+            Phi=self.Phi[rows],
+            pointwise=lambda a, at: self.pointwise(a, rows[at]),
+            weights=None if self.weights is None else self.weights[rows],
+            alpha=self.alpha * (len(rows) / N),
+        )
+
+
+def newton_step(g, H):
+    """H^{-1} g and the Newton decrement sqrt(g^T H^{-1} g), PRML (4.92)."""
+    step = cho_solve(cho_factor(H), g)
+    return step, float(np.sqrt(g @ step))
+
+
+def minimise(objective, w0, *, tol=ROUNDING, max_iter=100, damped=True):
     """w <- w - eta H^{-1} g until the step promises no more, PRML (4.92).
 
     `objective(w)` returns (E, g, H).  The step length eta is 1, halved until
     E falls by a fair share (damped) or left at 1 (undamped).  We stop after a
-    step whose Newton decrement sqrt(g^T H^{-1} g) was at most
-    tol sqrt(1 + |E|): what such a step gains is lost in the rounding of E.
+    step whose decrement was at most tol sqrt(1 + |E|): its gain is lost in
+    the rounding of E.
     """
+    best = iterate(objective, w0, tol=tol, max_iter=max_iter, damped=damped)
+    if not best.converged:
+        warnings.warn(
+            f"Newton's method stopped after {len(best.trace) - 1} steps; the "
+            f"largest gradient component is {np.abs(best.gradient).max():.1e}",
+            NotConverged,
+            stacklevel=2,
+        )
+    return best
+
+
+def iterate(objective, w0, *, tol=ROUNDING, max_iter=100, damped=True):
+    """w <- w - eta H^{-1} g, PRML (4.92): `minimise` without its warning."""
     w = np.array(w0, dtype=np.float64)
     E, g, H = objective(w)
     trace, converged = [E], False
     while not converged and len(trace) <= max_iter:
         try:
-            step = cho_solve(cho_factor(H), g)
-        except (LinAlgError, ValueError):
+            step, decrement = newton_step(g, H)
+        except (LinAlgError, ValueError):  # H singular, or no longer finite
             break
-        decrement = np.sqrt(g @ step)
-        moved = _search(objective, w, E, step, decrement, damped)
+        moved = search(objective, w, E, step, decrement, damped=damped)
         if moved is None:
             break
         converged = decrement <= tol * np.sqrt(1 + abs(E))
         w, E, g, H = moved
         trace.append(E)
-    if not converged:
-        warnings.warn(_complaint(len(trace) - 1, g), NotConverged, 2)
-    return Minimum(w, H, E, g, converged, tuple(trace))
+    return Minimum(w, H, E, g, bool(converged), tuple(trace))
 
 
-def _search(objective, w, E, step, decrement, damped):
-    """First eta in 1, 1/2, 1/4, ... with E(w - eta step) low enough."""
-    slack = 1e-13 * (1 + abs(E))  # rounding of E
+def search(objective, w, E, step, decrement, *, damped=True):
+    """First eta in 1, 1/2, 1/4, ...: E(w - eta step) <= E - 1e-4 eta d^2."""
+    rounding = 1e-13 * (1 + abs(E))
     for halvings in range(60 if damped else 1):
         eta = 0.5**halvings
-        trial = w - eta * step
-        value = objective(trial)
-        enough = E - 1e-4 * eta * decrement**2 + slack
-        if value[0] <= enough or (not damped and np.isfinite(value[0])):
-            return trial, *value
+        value = objective(w - eta * step)
+        fair = E - 1e-4 * eta * decrement**2 + rounding
+        if value[0] <= fair or (not damped and np.isfinite(value[0])):
+            return w - eta * step, *value
     return None
 
 
-def _complaint(steps, g):
-    return (
-        f"Newton's method stopped after {steps} steps without converging; "
-        f"largest gradient component {np.abs(g).max():.1e}"
-    )
+def refine(objective, w0, B, *, tol=ROUNDING, max_iter=40):
+    """w <- w - eta B g, B = approximate H^{-1} that BFGS corrects on the way.
+
+    Only gradients are formed.  Ends without a warning when it does not get
+    there, so that `iterate` can take over.
+    """
+    w, slope = w0, partial(objective, order=1)
+    E, g, _ = slope(w)
+    trace, converged = [E], False
+    while len(trace) <= max_iter:
+        step = B @ g
+        decrement = np.sqrt(g @ step)
+        converged = bool(decrement <= tol * np.sqrt(1 + abs(E)))
+        moved = None if converged else search(slope, w, E, step, decrement)
+        if moved is None:
+            break
+        s, y = moved[0] - w, moved[2] - g
+        if s @ y <= 0:  # rounding: a convex E has none
+            break
+        B = bfgs(B * (s @ y / (y @ B @ y)) if len(trace) == 1 else B, s, y)
+        w, E, g, _ = moved
+        trace.append(E)
+    return Minimum(w, None, E, g, converged, tuple(trace))
+
+
+def bfgs(B, s, y):
+    """(I - s y^T / s^T y) B (I - y s^T / s^T y) + s s^T / s^T y.
+
+    The closest symmetric matrix to B that turns the change y of the gradient
+    into the step s that caused it.
+    """
+    By, sy = B @ y, s @ y
+    u = (0.5 * (1 + y @ By / sy) * s - By) / sy
+    B = B + np.outer(s, u)
+    B += np.outer(u, s)
+    return B
+
+
+def descend(objective, *, tol=ROUNDING):
+    """w <- argmin of E over every 20th row, then of E over all, from there."""
+    N, M = objective.Phi.shape
+    if N * M**2 > CHEAP:
+        try:
+            best = refine(objective, *head_start(objective), tol=tol)
+            if best.converged:
+                return best
+        except LinAlgError:  # a sample too poor to start from
+            pass
+    return iterate(objective, objective.m0, tol=tol)
+
+
+def head_start(objective):
+    """w and B = (n / N) H^{-1} of a sample of n rows, or m0 and B there.
+
+    Of a sample too small to be worth fitting we take the diagonal of H, or,
+    where its columns are correlated beyond chance, the H of all rows.
+    """
+    N, M = objective.Phi.shape
+    small = N < 200 * M
+    sample = objective.sample(4 * M if small else N // 20)
+    w = objective.m0 if small else descend(sample, tol=1e-4).w
+    _, g, H = sample(w)
+    n, moved = len(sample.Phi), np.abs(sample.Phi @ newton_step(g, H)[0])
+    if not small and moved.max() > 0.1:  # the sample is separable
+        w, H = objective.m0, sample(objective.m0)[2]
+    C, d = correlation(H)
+    if np.sum(C**2) - M <= 2 * M**2 / n:
+        return w, np.diag(n / N / d**2)
+    if small:
+        n, H = N, objective(w)[2]
+    return w, cho_solve(cho_factor(H), np.eye(M)) * (n / N)
+
+
+def correlation(H):
+    """C_ij = H_ij / (d_i d_j), d_i^2 = H_ii; LinAlgError if near singular."""
+    d = np.sqrt(np.diag(H))
+    C = H / np.outer(d, d)
+    if smallest_share(H) < DEPENDENT:
+        raise LinAlgError("columns depend on each other")
+    return C, d
+
+
+def smallest_share(H):
+    """min_j L_jj^2 / H_jj, H = L L^T: what earlier columns leave of column j.
+
+    Zero where H is singular.
+    """
+    try:
+        L = cholesky(H, lower=True)
+    except (LinAlgError, ValueError):
+        return 0.0
+    return float(np.min(np.diag(L) ** 2 / np.diag(H)))
+
+
+def gradient_descent(gradient, w0, *, rate, steps):
+    """w <- w - rate grad E(w), PRML (3.22) with all rows; (steps + 1, M)."""
+    path = np.empty((steps + 1, len(w0)))
+    path[0] = w0
+    for k in range(steps):
+        path[k + 1] = path[k] - rate * gradient(path[k])
+    return path

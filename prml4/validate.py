@@ -10,6 +10,7 @@ Nothing is modified; contiguous or strided float64 is passed on uncopied.
 """
 
 import numpy as np
+from scipy.linalg import qr, solve_triangular
 
 
 def real(name, value):
@@ -31,30 +32,29 @@ def real(name, value):
 
 
 def finite(name, array):
-    """`array` itself if every entry is finite; the sum sees it at once."""
+    """`array` itself if its entries and the sum of their squares are finite."""
+    axes = "ij"[: array.ndim]
     with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(array.sum())
-    if suspicious and not np.isfinite(array).all():
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        where = at[0] if array.ndim == 1 else at
-        raise ValueError(f"{name} must be finite; got {array[at]} at {where}")
+        squares = np.einsum(f"{axes},{axes}->", array, array)
+    if not np.isfinite(squares):
+        at = np.unravel_index(np.argmax(np.abs(array)), array.shape)
+        where = ", ".join(str(i) for i in at)
+        raise ValueError(
+            f"{name} must be finite and below 1e150; "
+            f"got {array[at]:g} at [{where}]"
+        )
     return array
 
 
 def design(Phi, name="Phi"):
     """Design matrix (N, M) with N, M >= 1, real and finite."""
-    return finite(name, design_shape(Phi, name))
-
-
-def design_shape(Phi, name="Phi"):
-    """Design matrix (N, M), real; whether it is finite is left to the use."""
     Phi = real(name, Phi)
     if Phi.ndim != 2 or 0 in Phi.shape:
         raise ValueError(
             f"{name} must be a matrix (N, M) with at least one row and one "
             f"column; got shape {Phi.shape}"
         )
-    return Phi
+    return finite(name, Phi)
 
 
 def vector(name, value, size, per):
@@ -109,3 +109,46 @@ def precisions(alpha, M):
     if alpha.min() < 0:
         raise ValueError(f"alpha must be >= 0; got {alpha.min():g}")
     return alpha
+
+
+def both_classes(t, weights=None):
+    """Raise a ValueError unless both classes occur with weight > 0."""
+    found = np.unique(t if weights is None else t[weights > 0])
+    if found.size == 1:
+        raise ValueError(
+            f"t must hold both classes; got only {found[0]:g} (with a prior "
+            "on every weight, alpha > 0, one class is enough)"
+        )
+
+
+def independent_columns(Phi, names=None):
+    """Raise a ValueError that names the columns that depend on others."""
+    N, M = Phi.shape
+    names = np.arange(M) if names is None else names
+    scale = np.abs(Phi).max(axis=0)
+    A = Phi / np.where(scale > 0, scale, 1)
+    R, order = qr(A, mode="r", pivoting=True)
+    size = np.abs(np.diag(R))
+    rank = int(np.sum(size > max(N, M) * np.finfo(float).eps * size[0]))
+    if rank == M:
+        return
+    X = solve_triangular(R[:rank, :rank], R[:rank, rank:]) if rank else R[:0]
+    said = [
+        _dependence(names[j], names[order[:rank]][np.abs(x) > 1e-8])
+        for j, x in zip(order[rank:], X.T, strict=True)
+    ]
+    raise ValueError(
+        f"Phi must have independent columns where there is no prior; got rank "
+        f"{rank} for {M} columns: {'; '.join(said[:3])}"
+        f"{'; ...' if len(said) > 3 else ''}. Leave them out or give them a "
+        "prior (alpha > 0)"
+    )
+
+
+def _dependence(j, others):
+    """Column j in words."""
+    if not others.size:
+        return f"column {j} is zero"
+    listed = ", ".join(str(i) for i in np.sort(others)[:5])
+    more = ", ..." if others.size > 5 else ""
+    return f"column {j} is a combination of {listed}{more}"
