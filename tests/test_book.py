@@ -33,7 +33,8 @@ def sigmoids(ax, k, noise=0.0):
     ax.set(xlim=(-6, 6), ylim=(0, 1), xlabel="$a_n$", title="rising & falling")
     ax.plot(A, sigmoid(k * A) * (1 + noise), color=book.BLUE)
     ax.plot([-6, 6], [0.5, 0.5], color="0.5")
-    ax.scatter(A[::20], sigmoid(k * A[::20]) * (1 - noise), color=book.GREEN)
+    X = np.c_[A[::20], sigmoid(k * A[::20]) * (1 - noise)]
+    book.scatter_classes(ax, X, np.full(len(X), 2))
     ax.fill_between(A, sigmoid(A) + noise, color=book.PURPLE, alpha=0.2)
 
 
@@ -152,6 +153,7 @@ def test_same_drawing_same_bytes():
     assert make() == first
     noisy = make(lambda ax, k: sigmoids(ax, k, noise=3e-14))
     assert noisy == first
+    assert not plt.get_fignums()
 
 
 def test_slider_is_well_formed_and_small():
@@ -218,11 +220,15 @@ def test_words_are_text_in_the_font_of_the_page():
 
 def test_formulas_keep_accents_powers_and_fractions():
     def formula(ax, value):
-        ax.set(title=r"$|\hat{g} - g| \leq 10^{-3}$", xlabel=r"$\frac{1}{2}$")
+        ax.set(title=r"$\bar{x}$ and $|\hat{g} - g| \leq 10^{-3}$")
+        ax.set(xlabel=r"$\frac{1}{2}$")
 
     text = make(formula, ["only"], alt=str).rich["text/html"]
     words = re.sub(r"<[^>]*>", "", text.split("</defs>")[1].split("</svg>")[0])
-    assert "|g\u0302−g| ≤ 10−3" in words and "<rect" in text
+    assert (
+        "x\u0304 and |g\u0302−g| ≤ 10−3" in words.replace("\xa0", " ")
+        and "<rect" in text
+    )
 
 
 def test_too_large_a_slider_is_refused():
@@ -264,6 +270,7 @@ def test_idle_points_are_dropped_and_corners_kept():
     """Level and upright runs shrink to their ends, also where they turn."""
     path = "M 0 0 \nL 1.0 0 \nL 2.0 0 \nL 2.0 0 \nL 2.0 5 \nL 2.0 3 \nz\n"
     assert svg._path(svg.rounded(path)) == "M0 0 2 0 2 5 2 3z"
+    assert svg._path("M 0 0 L 5 0 L 3 0 L 4 1") == "M0 0 5 0 3 0 4 1"
 
 
 def test_frames_without_common_order_are_kept_apart():
