@@ -74,6 +74,7 @@ class Check:
     residual: float  # of the pair nearest its bound, relative to the truth
     bound: float  # likewise
     sides: tuple[str, ...]  # what was compared
+    joined: str = " = "  # by what relation
 
     def __repr__(self):
         return f"✓ {self.label} · {self._text()}"
@@ -82,7 +83,7 @@ class Check:
         return _html("check", "✓", "holds", self.label, self._text())
 
     def _text(self):
-        sides = " = ".join(self.sides)
+        sides = self.joined.join(self.sides)
         return f"{self.kind}: {sides} · {_numbers(self.residual, self.bound)}"
 
 
@@ -97,11 +98,12 @@ class Slip:
     bound: float  # likewise
 
     def __repr__(self):
-        return f"✗ {self.id} {self._text()} · {self.label}"
+        return f"✗ {self.id} · {self.label} · {self._text()}"
 
     def _repr_html_(self):
-        text = f"{self.id} {self._text()}"
-        return _html("slip", "✗", "refuted", self.label, text)
+        return _html(
+            "slip", "✗", f"refuted: {self.id}", self.label, self._text()
+        )
 
     def _text(self):
         held = _numbers(self.residual, self.bound)
@@ -195,7 +197,7 @@ def identity(label, *, display, library=None, other=None, error=0.0, how=""):
     truth = None
     if other is not None:
         value = _value(label, "other", other)
-        truth = Estimate(value, np.broadcast_to(error, value.shape))
+        truth = _stated(label, value, error)
         how = how or "independent route"
     return _judge("identity", label, how, truth, display, library)
 
@@ -203,41 +205,58 @@ def identity(label, *, display, library=None, other=None, error=0.0, how=""):
 def psd(label, H, *, display=None, rank=None):
     """H = H^T and lambda_min(H) >= -eps 10^4 ||H||; exact rank when given.
 
-    Eigenvalues within that allowance of zero count as zero.
+    Eigenvalues within that allowance of zero count as zero; with a rank to
+    decide, none may lie between one and a thousand allowances.
     """
-    H = _value(label, "library", H)
-    if H.ndim != 2 or H.shape[0] != H.shape[1] or not H.size:
+    H = _value(_named(label), "library", H)
+    if H.ndim != 2 or H.shape[0] != H.shape[1]:
         raise ValueError(f"{label}: a square matrix expected, not {H.shape}")
     if display is not None:
         shown = _value(label, "display", display)
-        _compare(label, "psd", {"display": shown, "library": H}, None, TEETH)
+        _compare(label, "psd", {"display": shown, "library": H}, TEETH)
     size = np.linalg.norm(H, 2)
     if size == 0:
         raise Toothless(f"{label}: the zero matrix shows nothing")
     values = np.linalg.eigvalsh((H + H.T) / 2) / size
-    found = int(np.sum(values > ROUNDING))
-    residual = max(float(-values[0]), np.abs(H - H.T).max() / size, 0.0)
+    residual = max(float(-values[0]), float(np.abs(H - H.T).max() / size), 0.0)
     if residual > ROUNDING:
         raise ClaimFails(
             f"{label}: not symmetric positive semidefinite, "
             f"{_numbers(residual, ROUNDING, '>')}"
         )
-    if rank is not None and found != rank:
+    sides = ("symmetric", "smallest eigenvalue ≥ 0")
+    if rank is not None:
+        sides += (_rank(label, values, rank),)
+    how = "eigenvalues"
+    return Check(label, "psd", how, residual, ROUNDING, sides, ", ")
+
+
+def _rank(label, values, rank):
+    """'rank r', if exactly r eigenvalues (relative to ||H||) are not zero."""
+    found = int(np.sum(values > ROUNDING))
+    if np.any((values > ROUNDING) & (values < 1e3 * ROUNDING)):
+        raise Toothless(f"{label}: an eigenvalue is too near zero for a rank")
+    if found != rank:
         raise ClaimFails(f"{label}: the rank is {found}, not {rank}")
-    sides = ("symmetric", "smallest eigenvalue ≥ 0", f"rank {found}")
-    return Check(label, "psd", "eigenvalues", residual, ROUNDING, sides)
+    return f"rank {found}"
 
 
 def slip(id, label, *, as_written, corrected, truth, error=0.0):
     """as_written != truth by ten bounds at least, corrected = truth."""
-    _named(label)
-    truth = _value(label, "truth", truth)
-    fine = _value(label, "corrected", corrected)
-    estimate = Estimate(truth, np.broadcast_to(error, truth.shape))
-    sides = {"corrected": fine}
-    worst = _compare(label, f"slip {id}", sides, estimate, TEETH)
+    truth = _value(_named(label), "truth", truth)
+    estimate = _stated(label, truth, error)
+    sides = {"corrected": _value(label, "corrected", corrected)}
+    worst = _compare(label, f"slip {id}", sides, TEETH, estimate)
     verdict = _refuted(id, label, as_written, estimate)
     return Slip(id, label, verdict, worst.residual, worst.bound)
+
+
+def _stated(label, value, error):
+    """A value with the error that the author states for it."""
+    error = np.asarray(error, float)
+    if not np.all(error >= 0):
+        raise ValueError(f"{label}: error must be >= 0, not {error}")
+    return Estimate(value, np.broadcast_to(error, value.shape))
 
 
 def attempt(label, yours, right, at, *, terms=None, elsewhere=None):
@@ -260,38 +279,39 @@ class _Pair(NamedTuple):
 
 def _judge(kind, label, how, truth, display, library, at=None, teeth=TEETH):
     """All pairs of sides within their bounds, and the check has teeth."""
-    _named(label)
     at = () if at is None else (at,)
-    sides = {"display": _value(label, "display", display, *at)}
+    sides = {"display": _value(_named(label), "display", display, *at)}
     if library is not None:
         sides["library"] = _value(label, "library", library, *at)
-    worst = _compare(label, kind, sides, truth, teeth, how)
-    names = tuple(sides) + (() if truth is None else (how,))
+    names = tuple(sides)
+    if truth is not None:
+        names += (how,)
+        _value(label, how, truth.value)
+    worst = _compare(label, kind, sides, teeth, truth, how)
     return Check(label, kind, how, worst.residual, worst.bound, names)
 
 
-def _compare(label, kind, sides, truth, teeth, how="truth"):
-    """The pair nearest its bound; raises when it lies beyond."""
+def _compare(label, kind, sides, teeth, truth=None, how="truth"):
+    """The pair nearest its bound; raises if it lies beyond, or cannot."""
     errors = dict.fromkeys(sides, 0.0)
-    sides = dict(sides)
     if truth is not None:
-        sides[how], errors[how] = truth
+        error = np.nan_to_num(truth.error, nan=np.inf)
+        sides, errors[how] = {**sides, how: truth.value}, error
     _same_shapes(label, sides)
-    last = list(sides)[-1]
+    first, last = list(sides)[0], list(sides)[-1]
     scale = float(np.max(np.abs(sides[last])))
     pairs = [
         _pair(a, b, sides, errors[a] + errors[b], scale)
         for a, b in combinations(sides, 2)
     ]
     worst = max(pairs, key=lambda pair: pair.ratio)
-    if not worst.ratio <= 1:
+    if worst.ratio > 1:
         a, b = worst.names
-        guess = diagnose.resemblance(sides[a], sides[b])
         raise ClaimFails(
             f"{label}, {kind}: {a} and {b} differ, "
-            f"{_numbers(worst.residual, worst.bound, '>')}{guess}"
+            f"{_numbers(worst.residual, worst.bound, '>')}"
+            f"{diagnose.resemblance(sides[a], sides[b])}"
         )
-    first = next(iter(sides))
     _bite(label, kind, sides[first], sides[last], errors[last], scale, teeth)
     return worst
 
@@ -304,7 +324,8 @@ def _pair(a, b, sides, error, scale):
         ratio = np.where(gap == 0, 0.0, gap / bound)
     i = np.unravel_index(np.argmax(ratio), gap.shape)
     unit = scale or 1.0
-    return _Pair((a, b), gap[i] / unit, bound[i] / unit, float(ratio[i]))
+    found = gap[i] / unit, bound[i] / unit, ratio[i]
+    return _Pair((a, b), *map(float, found))
 
 
 def _bite(label, kind, display, truth, error, scale, teeth):
@@ -329,16 +350,14 @@ def _refuted(id, label, as_written, truth):
     if value.shape != truth.value.shape:
         return f"has shape {value.shape}, not {truth.value.shape}"
     scale = float(np.max(np.abs(truth.value)))
-    pair = _pair(
-        "as_written", "truth",
-        {"as_written": value, "truth": truth.value}, truth.error, scale,
-    )  # fmt: skip
+    sides = {"as_written": value, "truth": truth.value}
+    pair = _pair(*sides, sides, truth.error, scale)
     if pair.ratio < 10:
         raise ClaimFails(
             f"slip {id} ({label}): the statement as written is not refuted, "
             f"{_numbers(pair.residual, pair.bound, 'against')}"
         )
-    return f"off by {pair.residual:.1e}"
+    return f"residual {pair.residual:.1e}"
 
 
 # -- sides, labels and lines -----------------------------------------------

@@ -67,21 +67,71 @@ def richardson(values, powers, rounding=0.0):
     """T_kj = T_k,j-1 + (T_k,j-1 - T_k-1,j-1) / (2^p_j - 1), the best entry.
 
     values[k] = limit + c_1 h_k^p_1 + c_2 h_k^p_2 + ..., up to rounding[k].
-    An entry's error is its distance from the entries it was made of and
-    from the one above it, plus what rounding became on the way.
     """
-    column = np.asarray(values, float)
-    noise = np.broadcast_to(np.asarray(rounding, float), column.shape)
-    best = Estimate(column[-1], np.full(column.shape[1:], np.inf))
-    for p in powers[: len(column) - 2]:
+    column, noise = _columns(values, rounding)
+    best = _nothing(column)
+    for p in powers:
         r = RATIO**p
         new = column[1:] + (column[1:] - column[:-1]) / (r - 1)
         noise = (r * noise[1:] + noise[:-1]) / (r - 1)
-        error = np.maximum(np.abs(new - column[1:]), np.abs(new - column[:-1]))
-        error = np.maximum(error[1:], np.abs(new[1:] - new[:-1])) + noise[1:]
-        best = _better(best, new[1:], error)
+        if len(new) < 3:
+            break
+        parents = np.abs(new - column[1:]), np.abs(new - column[:-1])
+        error = np.maximum(_tail(new, noise), np.maximum(*parents)[2:])
+        best = _better(best, new[2:], error + noise[2:])
         column = new
     return best
+
+
+def aitken(values, rounding=0.0):
+    """v_k - (v_k - v_k-1)^2 / (v_k - 2 v_k-1 + v_k-2), thrice; best entry.
+
+    Removes a term c h_k^p without knowing p, then the next such term.
+    """
+    column, noise = _columns(values, rounding)
+    best = _better(_nothing(column), column[2:], _tail(column, noise))
+    for again in (0, 2, 2):
+        step = np.diff(column, axis=0)
+        share = step[1:] / np.diff(step, axis=0)
+        flat = step[1:] == 0
+        change = np.where(flat, 0.0, share * step[1:])
+        worst = np.maximum(np.maximum(noise[2:], noise[1:-1]), noise[:-2])
+        noise = np.where(flat, worst, worst * (1 + 2 * np.abs(share)) ** 2)
+        column = column[2:] - change
+        if len(column) < 3:
+            break
+        error = np.maximum(_tail(column, noise), again * np.abs(change[2:]))
+        best = _better(best, column[2:], error + noise[2:])
+    return best
+
+
+def _columns(values, rounding):
+    """The first column of a tableau and its rounding."""
+    values = np.asarray(values, float)
+    return values, np.broadcast_to(np.asarray(rounding, float), values.shape)
+
+
+def _nothing(column):
+    """No estimate yet."""
+    return Estimate(column[-1], np.full(column.shape[1:], np.inf))
+
+
+def _tail(column, noise):
+    """What is still to come after each entry but the first two.
+
+    The last step d_k, or 2 d_k q / (1 - q) for steps that shrink by a
+    factor q = d_k / d_k-1; beyond q = 0.8 nothing can be said. Later
+    entries may be noisier, but must not lie further off than that.
+    """
+    steps = np.abs(np.diff(column, axis=0))
+    beyond = np.maximum(steps - noise[1:] - noise[:-1], 0.0)
+    q = np.where(beyond[1:] == 0, 0.0, beyond[1:] / beyond[:-1])
+    growth = np.where(q <= 0.8, np.maximum(1.0, 2 * q / (1 - q)), np.inf)
+    drift = [
+        np.max(np.maximum(np.abs(column[k:] - column[k]) - noise[k:], 0.0), 0)
+        for k in range(2, len(column))
+    ]
+    return np.maximum(growth * steps[1:], 2 * np.array(drift))
 
 
 def _better(best, values, errors):
@@ -110,23 +160,7 @@ def extrapolate(difference, h0, powers):
             best = richardson(values, powers, rounding)
         if np.all(rounding[-1] >= best.error):
             break
-    return _audited(best, difference, h0 / RATIO ** len(rows))
-
-
-def _audited(best, difference, h):
-    """Much smaller steps are rougher, but may not contradict the result.
-
-    They would if f varied faster than the ladder's steps can see. The
-    truncation of the ladder's last step must fall at least as fast as h.
-    """
-    value, error = best
-    truncation = np.abs(difference(h)[0] - value)
-    for k in range(4, 32, 4):
-        rough, rounding = difference(h / RATIO**k)
-        gap = np.abs(rough - value)
-        allowed = error + truncation / RATIO**k + 100 * rounding
-        error = np.where(gap > allowed, 2 * gap, error)
-    return Estimate(value, error)
+    return best
 
 
 # -- derivatives -----------------------------------------------------------
@@ -272,35 +306,73 @@ def _stack(entries, shape):
 
 
 def quadrature(f, over):
-    """int f over a box, adaptively; scale and inner errors are included.
+    """int f over the box [(a, b), ...], adaptive Gauss-Kronrod cubature.
 
-    A first rough pass over |f| fixes the absolute tolerance, so that odd
+    A rough pass over |f| fixes the absolute tolerance first, so that odd
     integrands and tiny ones are served alike.
     """
-    loose, tight = 1e-2, (1e-12, 1e-9, 1e-6)[len(over) - 1]
-    size, _ = _nested(lambda *x: abs(f(*x)), over, loose, 0.0)
-    value, error = _nested(f, over, tight, tight * size)
-    return Estimate(np.asarray(value), np.asarray(error + tight * size))
+    tight = (1e-12, 1e-9, 1e-5)[len(over) - 1]
+    points = _pointwise(f, over)
+    size = _cubature(lambda x: np.abs(points(x)), over, 1e-2, 0.0).value
+    return _cubature(points, over, tight, tight * np.max(size))
 
 
-def _nested(f, over, relative, absolute):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", integrate.IntegrationWarning)
-        options = {"epsrel": relative, "epsabs": absolute, "limit": 100}
-        return integrate.nquad(f, over, opts=options)[:2]
+def _cubature(points, over, relative, absolute):
+    lower, upper = np.array(over, float).T
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        found = integrate.cubature(
+            points, lower, upper, rtol=relative, atol=absolute,
+            rule="gk21" if len(over) == 1 else "gk15", max_subdivisions=2000,
+        )  # fmt: skip
+    return Estimate(np.asarray(found.estimate), np.asarray(found.error))
+
+
+def _pointwise(f, over):
+    """x (S, D) -> f of each row: at once if f takes arrays, else one by one."""
+    middle = [
+        np.clip(0.0, a, b) if np.isinf(b - a) else (a + b) / 2 for a, b in over
+    ]
+    probe = np.array(middle) + np.array([[0.0], [1e-3], [2e-3]])
+
+    def single(x):
+        return np.array([f(*row) for row in x], float)
+
+    try:
+        together = np.asarray(f(*probe.T), float)
+    except (TypeError, ValueError):
+        return single
+    alone = single(probe)
+    if together.shape != alone.shape or not np.allclose(together, alone):
+        return single
+    return lambda x: np.asarray(f(*x.T), float)
 
 
 def limit_of(f, to):
-    """lim f(h) as h -> to from above, along h_k = 2^-k (2^k for infinity).
+    """lim f(h) as h -> to from above, along to + 2^-k (2^k for infinity).
 
-    Richardson with powers 1, 2, 3, ... and, for other powers, Aitken.
+    Richardson with powers 1, 2, 3, ... and, for any other powers, Aitken.
+    Rounding is measured: f is evaluated again a 10^-9 of a step further.
     """
-    ladder = [f(_approach(to, k)) for k in range(ROWS[1])]
-    values = np.array(ladder, float)
-    with np.errstate(all="ignore"):
-        return richardson(values, (1, 2, 3, 4, 5, 6))
+    f = _tolerant(f, np.shape(f(_approach(to, 1, 0.0))))
+    rows, best = [], _nothing(np.asarray([f(_approach(to, 1, 0.0))]))
+    for length in ROWS:
+        for k in range(len(rows), length):
+            value, near = f(_approach(to, k, 0.0)), f(_approach(to, k, 1e-9))
+            rows.append((value, np.abs(near - value) + EPS * np.abs(value)))
+        values, rounding = (np.array(side) for side in zip(*rows, strict=True))
+        with np.errstate(all="ignore"):
+            known = richardson(values, range(1, 7), rounding)
+            free = aitken(values, rounding)
+            for found in (known, free):  # a longer ladder may be noisier
+                best = _better(best, found.value[None], found.error[None])
+        scale = np.max(np.abs(best.value))
+        if np.all(best.error <= 1e-9 * scale):
+            break
+    return best
 
 
-def _approach(to, k):
-    """The k-th point on the way to `to`."""
-    return RATIO**k if to == np.inf else to + RATIO**-k
+def _approach(to, k, nudge):
+    """The k-th point on the way to `to`, or a nudge further on."""
+    h = RATIO ** -(k + nudge)
+    return 1 / h if to == np.inf else to + h
