@@ -58,7 +58,8 @@ def weighted_least_squares(Phi, r, z, method="qr"):
     if method not in ("qr", "normal"):
         raise ValueError(f'method must be "qr" or "normal"; got {method!r}')
     root = np.sqrt(r)
-    A, b = root[:, None] * Phi, root * z
+    with np.errstate(invalid="ignore"):
+        A, b = root[:, None] * Phi, root * z
     if not np.isfinite(b).all():
         raise LinAlgError("some r_n have underflowed to 0")
     if method == "normal":

@@ -92,7 +92,7 @@ def hessian(w, Phi, weights=None):
 def map_error(w, Phi, t, alpha, m0=None, weights=None):
     """E(w) + 1/2 (w - m0)^T A (w - m0), A = diag(alpha), PRML (4.142)."""
     d = np.asarray(w) if m0 is None else w - np.asarray(m0)
-    return error(w, Phi, t, weights) + 0.5 * np.sum(alpha * d * d)
+    return error(w, Phi, t, weights) + 0.5 * float(np.sum(alpha * d * d))
 
 
 def map_gradient(w, Phi, t, alpha, m0=None, weights=None):
@@ -154,25 +154,20 @@ def fit(Phi, t, *, alpha=0.0, m0=None, weights=None, tol=newton.ROUNDING):
 
 
 def settled(best, objective):
-    """Is it the minimum: does the step H^{-1} g move no a_n any more?
-
-    Where there is no minimum E falls for ever along a ray: the gradient
-    vanishes, but every Newton step still moves some a_n by about 1.
-    """
+    """Is it the minimum: ||grad E|| = 0 because no a_n wants to move?"""
     if best.H is None or objective.alpha.all():
         return best.converged
     if newton.smallest_share(best.H) < newton.DEPENDENT:
         return False
-    step, _ = newton.newton_step(best.gradient, best.H)
-    return best.converged and np.abs(objective.Phi @ step).max() < 1e-3
+    moves = newton.farthest_move(objective, best.gradient, best.H)
+    return best.converged and moves < 1e-3
 
 
 def second_look(best, objective, t):
-    """Why Newton did not settle: dependent columns, separation, conditioning.
+    """Why not: dependent columns, separation, or w = S^{-1} v with Phi = Q S?
 
     Only columns without a prior can be to blame, and only rows that count.
-    Columns that are nearly dependent we replace by orthonormal ones, Q = Phi
-    S^{-1}, and find v = S w.
+    Nearly dependent columns are replaced by orthonormal ones, Q.
     """
     free = objective.alpha == 0
     counts = slice(None) if objective.weights is None else objective.weights > 0

@@ -209,7 +209,7 @@ def descend(objective, *, tol=ROUNDING):
 
 
 def head_start(objective):
-    """w and B = (n / N) H^{-1} of a sample of n rows, or m0 and B there.
+    """w and B = (n / N) H^{-1} of a sample of n rows; LinAlgError if it fails.
 
     Of a sample too small to be worth fitting we take the diagonal of H, or,
     where its columns are correlated beyond chance, the H of all rows.
@@ -217,12 +217,16 @@ def head_start(objective):
     N, M = objective.Phi.shape
     small = N < 200 * M
     sample = objective.sample(4 * M if small else N // 20)
-    w = objective.m0 if small else descend(sample, tol=1e-4).w
+    n, w = len(sample.Phi), objective.m0
+    if not small:
+        w = descend(sample, tol=1e-4).w
     _, g, H = sample(w)
-    n, moved = len(sample.Phi), np.abs(sample.Phi @ newton_step(g, H)[0])
-    if not small and moved.max() > 0.1:  # the sample is separable
-        w, H = objective.m0, sample(objective.m0)[2]
-    C, d = correlation(H)
+    if smallest_share(H) < DEPENDENT:
+        raise LinAlgError("dependent columns")
+    if not small and farthest_move(sample, g, H) > 0.1:
+        raise LinAlgError("a separable sample")
+    d = np.sqrt(np.diag(H))
+    C = H / np.outer(d, d)
     if np.sum(C**2) - M <= 2 * M**2 / n:
         return w, np.diag(n / N / d**2)
     if small:
@@ -230,17 +234,18 @@ def head_start(objective):
     return w, cho_solve(cho_factor(H), np.eye(M)) * (n / N)
 
 
-def correlation(H):
-    """C_ij = H_ij / (d_i d_j), d_i^2 = H_ii; LinAlgError if near singular."""
-    d = np.sqrt(np.diag(H))
-    C = H / np.outer(d, d)
-    if smallest_share(H) < DEPENDENT:
-        raise LinAlgError("columns depend on each other")
-    return C, d
+def farthest_move(objective, g, H):
+    """max_n |phi_n^T H^{-1} g|: how far the next Newton step moves any a_n.
+
+    It tends to 0 at a minimum, to about 1 on a ray along which E falls for
+    ever, however small g has become.
+    """
+    step, _ = newton_step(g, H)
+    return np.abs(objective.Phi @ step).max()
 
 
 def smallest_share(H):
-    """min_j L_jj^2 / H_jj, H = L L^T: what earlier columns leave of column j.
+    """min_j L_jj^2 / H_jj, H = L L^T: what other columns leave of column j.
 
     Zero where H is singular.
     """

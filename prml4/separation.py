@@ -37,14 +37,32 @@ def separation(Phi, t):
     scale = np.abs(Phi).max(axis=0)
     scale[scale == 0] = 1
     Z = (2 * t - 1)[:, None] * (Phi / scale)
-    d, margin = best_ray(Z, strict=True)
+    d = quasi_ray(Z)
+    if d is None:
+        return Separation("none", None, 0.0)
+    best, margin = best_ray(Z, strict=True)
     if margin > ZERO:
-        return Separation("complete", d / scale, margin)
-    d, _ = best_ray(Z, strict=False)
-    d = polish(d, Z)
-    if (Z @ d).max() > 1e3 * ZERO and (Z @ d).min() > -1e-3 * ZERO:
-        return Separation("quasi-complete", d / scale, 0.0)
-    return Separation("none", None, 0.0)
+        return Separation("complete", best / scale, margin)
+    return Separation("quasi-complete", d / scale, 0.0)
+
+
+def quasi_ray(Z):
+    """d with Z d >= 0, not all 0, sought as Z d = U v, U orthonormal; or None.
+
+    In the coordinates v nearly dependent columns are as good as any.
+    """
+    U, size, V = np.linalg.svd(Z, full_matrices=False)
+    keep = size > max(Z.shape) * np.finfo(float).eps * size[0]
+    U = U[:, keep] * np.sqrt(len(U))
+    v, _ = best_ray(U, strict=False)
+    on = U[np.abs(U @ v) < 1e2 * ZERO]  # rows on the plane, but for rounding
+    if len(on):
+        v = v - np.linalg.lstsq(on, on @ v)[0]
+    ahead = U @ v
+    if ahead.max() < 1e3 * ZERO or ahead.min() < -1e-3 * ZERO:
+        return None
+    d = V[keep].T @ (v / size[keep])
+    return d / np.abs(d).max()
 
 
 def best_ray(Z, *, strict):
@@ -60,23 +78,18 @@ def best_ray(Z, *, strict):
     some = 20 * (M + 1)
     rows = np.unique(np.linspace(0, N - 1, some).astype(int))
     while True:
-        x = linprog(
+        answer = linprog(
             -gain,
             A_ub=np.c_[-Z[rows], np.full(len(rows), float(strict))],
             b_ub=np.zeros(len(rows)),
             bounds=[(-1, 1)] * M + [(0, 1)],
             method="highs",
             options={"primal_feasibility_tolerance": 1e-10},
-        ).x
+        )
+        x = np.zeros(M + 1) if answer.x is None else answer.x
         short = Z @ x[:M] - x[M] * strict
         worst = np.argsort(short)[:some]
         more = np.setdiff1d(worst[short[worst] < -ZERO], rows)
         if gain @ x <= ZERO or not more.size:
             return x[:M], float(gain @ x)
         rows = np.union1d(rows, more)
-
-
-def polish(d, Z):
-    """d - A^+ A d, A = the rows with z_n^T d = 0 but for the LP's rounding."""
-    A = Z[np.abs(Z @ d) < 1e2 * ZERO]
-    return d - np.linalg.lstsq(A, A @ d)[0] if len(A) else d
