@@ -34,6 +34,7 @@ INK, GREY, PURPLE = "#000000", "#666666", "#CC79A7"
 CLASS_COLOURS = (BLUE, VERMILION, GREEN)
 CLASS_MARKERS = ("o", "^", "s")
 CLASS_TEXT = ("#00639C", "#A84A00", "#00745A")  # dark enough for words
+PURPLE_TEXT = "#8C3F6B"
 
 STYLE = {
     "figure.figsize": (6.4, 3.8),
@@ -118,7 +119,7 @@ def label_line(line, x, text=None, dy=6, **words):
     """Write a curve's name above its point at abscissa x (below if dy < 0)."""
     y = np.interp(x, *line.get_xydata().T)
     dark = dict(zip(CLASS_COLOURS, CLASS_TEXT, strict=True))
-    colour = dark.get(line.get_color(), INK)
+    colour = (dark | {PURPLE: PURPLE_TEXT}).get(line.get_color(), INK)
     words = {"color": colour, "ha": "center"} | words
     return line.axes.annotate(
         text or line.get_label(),

@@ -24,6 +24,7 @@ TONES = {  # colour in a drawing: its tone on a dark page
     "#00639c": "#7cc4f0",
     "#a84a00": "#ffaa75",
     "#00745a": "#5ad6b0",
+    "#8c3f6b": "#f0bbd9",
 }
 _VARIABLE = {colour: f"--tone{i}" for i, colour in enumerate(TONES)}
 _KEPT = ("d", "x", "y", "width", "height", "transform", "clip-path", "href")
