@@ -7,9 +7,12 @@ or a missing page is a failure, not a reason to skip.
 
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from prml4 import check, logistic
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -205,3 +208,35 @@ def test_readme_lists_the_chapter(chapter):
     """The map of the README has a row for every chapter there is."""
     row = f"| {int(chapter[:2])} | [`book/{chapter}.ipynb`]"
     assert row in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def python_of(name):
+    """The Python example of one of the documents at the root."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.search("```python\n(.*?)```", text, re.DOTALL)[1]
+
+
+def test_readme_example_runs(capsys):
+    """What the README shows works, and converges."""
+    exec(python_of("README.md"), {})
+    assert "True" in capsys.readouterr().out
+
+
+def test_contributing_example_finds_the_sign(rng):
+    """The cell of CONTRIBUTING raises, and says what it says there."""
+    N = 8
+    Phi, w = rng.normal(size=(N, 3)), rng.normal(size=3)
+    t = (rng.random(N) < 0.5).astype(float)
+    given = {"N": N, "Phi": Phi, "w": w, "t": t, "check": check}
+    given |= {"logistic": logistic, "y": logistic.predict_proba(Phi, w)}
+    with pytest.raises(check.ClaimFails, match="sign"):
+        exec(python_of("CONTRIBUTING.md"), given)
+
+
+@pytest.mark.parametrize("name", ["CITATION.cff", "CHANGELOG.md"])
+def test_version_is_the_same_everywhere(name):
+    """pyproject.toml decides."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    version = tomllib.loads(text)["project"]["version"]
+    words = (ROOT / name).read_text(encoding="utf-8").split()
+    assert version in words

@@ -72,15 +72,20 @@ def set_version(app, config):
     config.myst_substitutions["version"] = config.release
 
 
-def mark_question(app, doctree):
-    """The question of a chapter stands out from the text around it."""
+def mark_opening(app, doctree):
+    """The line below a chapter's title, and its question, stand out."""
+    if STEM.search(app.env.docname) or app.env.docname == "book/intro":
+        doctree.next_node(nodes.paragraph)["classes"].append("byline")
     for paragraph in doctree.findall(nodes.paragraph):
         if paragraph.astext().startswith("The question."):
             paragraph["classes"].append("question")
 
 
 def repair_body(app, pagename, templatename, context, doctree):
-    """Lists without items, names that hide the text, ids used many times."""
+    """Lists without items, names that hide the text, ids used many times.
+
+    And no line may begin with the comma that belongs to a formula.
+    """
     if body := context.get("body"):
         body = body.replace(' role="list" class="citation-list"', "")
         body = body.replace(' aria-label="Toggle hidden content"', "")
@@ -89,7 +94,11 @@ def repair_body(app, pagename, templatename, context, doctree):
             r'(<section) id="(?:exercise|solution|proof)-content"',
         ):
             body = re.sub(pattern, r"\1", body)
-        context["body"] = body
+        context["body"] = re.sub(
+            r'(<span class="math [^>]*>[^<]*</span>[,.;:!?)\]’”]+)',
+            r'<span class="nowrap">\1</span>',
+            body,
+        )
 
 
 def copy_assets(app, exception):
@@ -111,6 +120,6 @@ def setup(app):
     app.add_env_collector(ChapterNumbers)
     app.connect("config-inited", set_version, priority=10)
     app.connect("html-page-context", repair_body, priority=900)
-    app.connect("doctree-read", mark_question)
+    app.connect("doctree-read", mark_opening)
     app.connect("build-finished", copy_assets)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -22,3 +22,13 @@ document.addEventListener("DOMContentLoaded", () => {
     ".bd-article :is(pre, .text_html, .check, .slip, .attempt)"))
     reach.observe(box);
 });
+
+// paper is white
+let chosen;
+addEventListener("beforeprint", () => {
+  chosen = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+});
+addEventListener("afterprint", () => {
+  document.documentElement.dataset.theme = chosen;
+});
