@@ -1,0 +1,121 @@
+"""prml4.irls: Newton's method written as least squares."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from prml4 import irls, logistic, newton
+
+
+@pytest.fixture
+def data(rng):
+    """Sixty rows, three columns, overlapping classes."""
+    Phi = np.c_[np.ones(60), rng.standard_normal((60, 2))]
+    t = (rng.random(60) < logistic.predict_proba(Phi, [0.3, 1, -2])) * 1.0
+    return Phi, t
+
+
+def test_irls_equals_newton_step_by_step(data, rng):
+    """(4.92) with (4.96), (4.97) and (4.99) are the same iteration."""
+    Phi, t = data
+    w = rng.standard_normal(3)
+    H = logistic.hessian(w, Phi)
+    newton_w = w - np.linalg.solve(H, logistic.gradient(w, Phi, t))
+    for method in ("qr", "normal"):
+        step = irls.irls_step(w, Phi, t, method=method)
+        np.testing.assert_allclose(step, newton_w, rtol=1e-10)
+
+
+def test_prior_and_weights_enter_as_rows(data, rng):
+    """Newton's step for E with weights plus the prior's quadratic."""
+    Phi, t = data
+    c, alpha, m0 = rng.random(60), np.array([0, 0.5, 2]), np.array([1, -1, 3.0])
+    w = rng.standard_normal(3)
+    g = logistic.map_gradient(w, Phi, t, alpha, m0, c)
+    H = logistic.map_hessian(w, Phi, alpha, c)
+    given = {"alpha": alpha, "m0": m0, "weights": c}
+    step = irls.irls_step(w, Phi, t, **given)
+    np.testing.assert_allclose(step, w - np.linalg.solve(H, g), rtol=1e-9)
+    fit = irls.fit_irls(Phi, t, **given)
+    np.testing.assert_allclose(fit.w, logistic.fit(Phi, t, **given).w)
+
+
+def test_working_response_in_the_tails():
+    """z = a + (t - y) / (y (1 - y)) with (1 - y) never formed."""
+    Phi, t = np.array([[0.0], [3.0], [40.0], [40.0], [-1e8]]), [1, 0, 1, 0, 0]
+    z, r = irls.working_response(np.ones(1), Phi, t)
+    y = 1 / (1 + np.exp(-3.0))
+    want = [2, 3 - y / (y * (1 - y)), 41 + np.exp(-40), 39 - np.exp(40), -1e8 - 1]
+    np.testing.assert_allclose(z, want, rtol=1e-12)
+    np.testing.assert_allclose(
+        r, [0.25, y * (1 - y), np.exp(-40), np.exp(-40), 0], rtol=1e-12
+    )
+
+
+def test_weighted_least_squares_minimises_the_weighted_sum(rng):
+    """A general minimiser that has never heard of normal equations."""
+    Phi, r, z = rng.standard_normal((9, 2)), rng.random(9), rng.random(9)
+    found = minimize(lambda w: np.sum(r * (z - Phi @ w) ** 2), np.zeros(2))
+    for method in ("qr", "normal"):
+        w = irls.weighted_least_squares(Phi, r, z, method)
+        np.testing.assert_allclose(w, found.x, atol=1e-6)
+    with pytest.raises(ValueError, match="method must be .* got 'svd'"):
+        irls.weighted_least_squares(Phi, r, z, "svd")
+
+
+def test_qr_survives_conditioning_that_normal_equations_square(rng):
+    """cond(Phi) = 1e7: QR loses 7 of 16 digits, normal equations 14."""
+    U, V = np.linalg.qr(rng.standard_normal((50, 3)))[0], np.eye(3)
+    V[:, 2] = [1, 1, 1e-7]
+    Phi, w = U @ V, np.ones(3)
+    z, r = Phi @ w, np.ones(50)
+    lost = [
+        np.abs(irls.weighted_least_squares(Phi, r, z, method) - w).max()
+        for method in ("qr", "normal")
+    ]
+    assert lost[0] < 1e-8 and lost[1] > 1e2 * lost[0]
+
+
+def test_fit_converges_quadratically(data):
+    """The number of right digits doubles: e_{k+1} <= C e_k^2 at the end."""
+    Phi, t = data
+    fit = irls.fit_irls(Phi, t)
+    e = np.linalg.norm(fit.path - logistic.fit(Phi, t).w, axis=1)
+    k = np.flatnonzero(e < 0.1)[0]
+    assert fit.converged and fit.path.shape == (len(fit.trace), 3)
+    assert e[k + 1] < 2 * e[k] ** 2 and e[k + 1] > 1e-12
+    assert fit.trace[-1] == fit.error == logistic.error(fit.w, Phi, t)
+    np.testing.assert_array_equal(fit.path[-1], fit.w)
+
+
+def test_undamped_diverges_exactly_beyond_its_fixed_point():
+    """x = 1, 1 and t = 1, 0: w <- w - sinh w, from |w| > 2.17732 away."""
+    Phi, t = np.ones((2, 1)), [1, 0]
+    path = irls.fit_irls(Phi, t, w0=[2.1], damped=False).path[:, 0]
+    np.testing.assert_allclose(
+        path[1:4], path[:3] - np.sinh(path[:3]), rtol=1e-9
+    )
+    with pytest.warns(newton.NotConverged, match="IRLS stopped"):
+        fit = irls.fit_irls(Phi, t, w0=[2.5], damped=False)
+    assert not fit.converged and fit.steps == (1.0, 1.0, 1.0)
+    damped = irls.fit_irls(Phi, t, w0=[2.5])
+    assert damped.converged and damped.steps[0] < 1
+    assert np.all(np.diff(damped.trace) <= 1e-12)
+
+
+def test_running_out_of_steps_is_not_convergence(data):
+    """Three steps from zero are too few here."""
+    with pytest.warns(newton.NotConverged, match="after 3 steps"):
+        fit = irls.fit_irls(*data, max_iter=3)
+    assert not fit.converged and len(fit.path) == 4
+
+
+def test_bad_input_is_named(data):
+    """The same answers as logistic.fit gives."""
+    Phi, t = data
+    with pytest.raises(ValueError, match="column . is a combination of [13]"):
+        irls.fit_irls(np.c_[Phi, -Phi[:, 1]], t)
+    with pytest.raises(ValueError, match="t must be in"):
+        irls.fit_irls(Phi, t + 1)
+    with pytest.raises(ValueError, match="w0 must have shape"):
+        irls.fit_irls(Phi, t, w0=[1])

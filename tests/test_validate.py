@@ -1,0 +1,141 @@
+"""prml4.validate: what arrived, what was expected."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from prml4 import validate
+
+REAL = (np.float64, np.float32, np.float16, np.int8, np.uint8, np.int64, bool)
+
+
+@given(
+    st.sampled_from(REAL).flatmap(
+        lambda kind: arrays(kind, array_shapes(min_dims=2, max_dims=2))
+    )
+)
+def test_design_takes_every_kind_of_real_number(Phi):
+    """Values survive as float64, so that int8 columns cannot overflow."""
+    if not np.all(np.abs(Phi.astype(float)) < 1e150):
+        with pytest.raises(ValueError, match="finite and below 1e150; got"):
+            validate.design(Phi)
+        return
+    out = validate.design(Phi)
+    assert out.dtype == np.float64
+    np.testing.assert_array_equal(out, Phi.astype(float))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_double_precision_is_not_copied(rng, order):
+    """A design matrix may be most of the memory; views are fine too."""
+    Phi = np.asarray(rng.standard_normal((20, 6)), order=order)
+    Phi.flags.writeable = False
+    assert np.shares_memory(validate.design(Phi), Phi)
+    assert np.shares_memory(validate.design(Phi[::-2, ::3]), Phi)
+
+
+@pytest.mark.parametrize(
+    "Phi, said",
+    [
+        (np.ones(3), r"got shape \(3,\)"),
+        (np.ones((0, 3)), r"got shape \(0, 3\)"),
+        (np.ones((3, 0)), r"got shape \(3, 0\)"),
+        (np.ones((2, 2, 2)), r"got shape \(2, 2, 2\)"),
+        ([[1, 2], [3]], "not a regular array"),
+        ([[1, "a"]], "real numbers; got dtype <U"),
+        ([[1, None]], r"got nan at \[0, 1\]"),
+        ([[1, "a", None]], "real numbers; got dtype object"),
+        ([[1j]], "real numbers; got dtype complex128"),
+        (np.array([["2020-01-01"]], "M8[D]"), "real numbers; got dtype"),
+        ([[1, np.nan]], r"got nan at \[0, 1\]"),
+        ([[1], [-np.inf]], r"got -inf at \[1, 0\]"),
+        ([[1e200, 1]], r"below 1e150; got 1e\+200 at \[0, 0\]"),
+    ],
+)
+def test_design_says_what_arrived(Phi, said):
+    """Each message names the argument and the offence."""
+    with pytest.raises(ValueError, match=f"Phi .*{said}"):
+        validate.design(Phi)
+
+
+def test_whole_numbers_in_an_object_array_are_numbers():
+    """Data frames of mixed columns arrive like that."""
+    out = validate.real("Phi", np.array([[1, 2.5]], dtype=object))
+    np.testing.assert_array_equal(out, [[1, 2.5]])
+
+
+@pytest.mark.parametrize("kind", REAL)
+def test_targets_of_every_kind(kind):
+    """0 and 1 are 0 and 1 whatever they are stored in; True is 1."""
+    t = validate.binary_targets(np.array([0, 1, 1], dtype=kind), 3)
+    assert t.dtype == np.float64
+    np.testing.assert_array_equal(t, [0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "t, said",
+    [
+        ([-1, 1, 1], r"got \{-1, 1\}; use \(t \+ 1\) / 2"),
+        ([1, 2, 2], r"got \{1, 2\}"),
+        ([0, 1, 0.5], r"got \{0, 0.5, 1\}"),
+        ([0, 1, np.nan], "got .*nan"),
+        (range(9), r"got \{0, 1, 2, 3, 4, ...\}"),
+        (["no", "yes"], "real numbers"),
+        ([[0], [1]], r"one target per row; got \(2, 1\)"),
+    ],
+)
+def test_other_codings_are_refused(t, said):
+    """Guessing which of two values is class 1 would be wrong half the time."""
+    with pytest.raises(ValueError, match=f"t must .*{said}"):
+        validate.binary_targets(t, len(t))
+
+
+def test_weights_and_precisions():
+    """One number serves all columns; a missing weight means 1."""
+    assert validate.observation_weights(None, 3) is None
+    np.testing.assert_array_equal(validate.precisions(2, 3), [2, 2, 2])
+    np.testing.assert_array_equal(validate.precisions([0, 1], 2), [0, 1])
+    for bad in ([1, -1], [0, 0], [1], [np.nan, 1]):
+        with pytest.raises(ValueError, match="weights must"):
+            validate.observation_weights(bad, 2)
+    for bad in (-1, [1, -1], [1, 2, 3], np.inf, "x"):
+        with pytest.raises(ValueError, match="alpha must"):
+            validate.precisions(bad, 2)
+    with pytest.raises(ValueError, match=r"m0 must .*one per column; got"):
+        validate.vector("m0", np.ones(3), 2, "column")
+
+
+def test_both_classes_looks_at_rows_that_count():
+    """A class whose weights are all zero is not there."""
+    t = np.array([0.0, 0.0, 1.0])
+    validate.both_classes(t)
+    with pytest.raises(ValueError, match="got only 0"):
+        validate.both_classes(t, np.array([1.0, 2.0, 0.0]))
+
+
+def test_dependent_columns_are_named(rng):
+    """Sums, copies, zeros, two constants; and columns of any size."""
+    A = rng.standard_normal((30, 3)) * [1e-120, 1, 1e120]
+    validate.independent_columns(A)
+    for extra, said in [
+        (A[:, 1] * 1e9, "a combination of 1|column 1 is a combination of 3"),
+        (0 * A[:, 0], "column 3 is zero"),
+    ]:
+        with pytest.raises(ValueError, match=f"got rank 3 for 4 .*{said}"):
+            validate.independent_columns(np.c_[A, extra])
+    with pytest.raises(ValueError, match="got rank 2 for 3 columns"):
+        validate.independent_columns(A[:2] / [1e-120, 1, 1e120])
+    with pytest.raises(ValueError, match="column 9 is zero"):
+        validate.independent_columns(np.zeros((3, 1)), np.array([9]))
+
+
+@given(arrays(float, (8, 3), elements=st.integers(-3, 3)))
+def test_rank_is_that_of_exact_arithmetic(A):
+    """Small integers: numpy's singular values leave no doubt."""
+    if np.linalg.matrix_rank(A) == 3:
+        validate.independent_columns(A)
+    else:
+        with pytest.raises(ValueError, match="got rank"):
+            validate.independent_columns(A)
