@@ -305,6 +305,8 @@ def _compare(label, kind, sides, teeth, truth=None, how="truth"):
         for a, b in combinations(sides, 2)
     ]
     worst = max(pairs, key=lambda pair: pair.ratio)
+    if worst.ratio <= 1 or last not in worst.names:
+        _bite(label, kind, sides[first], sides[last], errors[last], teeth)
     if worst.ratio > 1:
         a, b = worst.names
         raise ClaimFails(
@@ -312,7 +314,6 @@ def _compare(label, kind, sides, teeth, truth=None, how="truth"):
             f"{_numbers(worst.residual, worst.bound, '>')}"
             f"{diagnose.resemblance(sides[a], sides[b])}"
         )
-    _bite(label, kind, sides[first], sides[last], errors[last], scale, teeth)
     return worst
 
 
@@ -328,8 +329,9 @@ def _pair(a, b, sides, error, scale):
     return _Pair((a, b), *map(float, found))
 
 
-def _bite(label, kind, display, truth, error, scale, teeth):
-    """A shift of any element by teeth * scale, either way, is beyond reach."""
+def _bite(label, kind, display, truth, error, teeth):
+    """A shift of any element by teeth * scale, either way, would be seen."""
+    scale = float(np.max(np.abs(truth)))
     slack = teeth * scale - np.abs(display - truth)
     if scale == 0 or np.any(slack <= error + ROUNDING * scale):
         raise Toothless(

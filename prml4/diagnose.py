@@ -9,7 +9,7 @@ from functools import wraps
 
 import numpy as np
 
-from .cases import FAULTS, all_equal, array, call, cases_near
+from .cases import FAULTS, Case, all_equal, array, call, cases_near, close
 from .hypotheses import explanation, sentence
 from .mistakes import factor, reordered
 
@@ -60,11 +60,14 @@ def _where(given, found, wrong):
 
 def resemblance(value, truth):
     """' (it is off by a factor 2)' if value = 2 truth, and so on, or ''."""
+    if close([Case((), value, truth)]):
+        return ""
     with np.errstate(all="ignore"):
         for words, base in (("", truth), *reordered(truth)):
             found = factor([value], [base], [{}])
-            if found is not None and found.words:
-                return f" ({sentence(words, found)})"
+            text = "" if found is None else sentence(words, found)
+            if text:
+                return f" ({text})"
     return ""
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import integrate
 
 EPS = float(np.finfo(float).eps)
+TINY = float(np.finfo(float).tiny)
 RATIO = 2.0  # neighbouring steps of a ladder
 ROWS = (10, 20, 30, 40, 50)  # a ladder grows until rounding has won
 
@@ -48,7 +49,7 @@ def slope_jump(f, x, h):
     return (f(x + h) - 2 * f(x) + f(x - h)) / h
 
 
-def complex_step(f, x, h=1e-100):
+def complex_step(f, x, h=1e-20):
     """Im f(x + ih) / h = f'(x) - h^2 f'''(x)/6 + ...: nothing cancels."""
     return np.imag(f(x + 1j * h)) / h
 
@@ -125,8 +126,9 @@ def _tail(column, noise):
     """
     steps = np.abs(np.diff(column, axis=0))
     beyond = np.maximum(steps - noise[1:] - noise[:-1], 0.0)
-    q = np.where(beyond[1:] == 0, 0.0, beyond[1:] / beyond[:-1])
-    growth = np.where(q <= 0.8, np.maximum(1.0, 2 * q / (1 - q)), np.inf)
+    with np.errstate(all="ignore"):
+        q = np.where(beyond[1:] == 0, 0.0, beyond[1:] / beyond[:-1])
+        growth = np.where(q <= 0.8, np.maximum(1.0, 2 * q / (1 - q)), np.inf)
     drift = [
         np.max(np.maximum(np.abs(column[k:] - column[k]) - noise[k:], 0.0), 0)
         for k in range(2, len(column))
@@ -193,31 +195,37 @@ def second_derivative(f, x=0.0, scale=None):
         return extrapolate(second, h0, (2, 4, 6, 8, 10))
 
 
-def complex_derivative(f, x=0.0, scale=None):
-    """f'(x) by the complex step, or None if f does not take complex x."""
-    scale = max(1.0, abs(x)) if scale is None else scale
+def complex_partials(f, x):
+    """D[..., i] = df/dx_i by the complex step, or None if f does not allow.
+
+    The error is what a change of x in its last digits does to the result.
+    """
+
+    def steps(at):
+        return [complex_step(_line(f, at, u), 0.0) for u in _axes(at)]
+
+    x = np.asarray(x, float)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("error")
-            value = complex_step(f, x)
-            moved = complex_step(f, x + 8 * EPS * scale)
+            here, near = steps(x), steps(x * (1 + 8 * EPS))
     except (TypeError, ValueError, ArithmeticError, Warning):
         return None
-    return Estimate(value, np.abs(moved - value) + 8 * EPS * np.abs(value))
+    value, moved = (np.stack(side, axis=-1) for side in (here, near))
+    error = np.abs(moved - value) + 8 * EPS * np.abs(value) + TINY / 1e-20
+    shape = value.shape[:-1] + x.shape
+    return Estimate(value.reshape(shape), error.reshape(shape))
 
 
 def partials(f, x):
     """D[..., i] = df/dx_i as (Estimate, how), for x of any shape."""
     x = np.asarray(x, float)
-    scale = _reach(x)
     lines = [_line(f, x, u) for u in _axes(x)]
-    steps = _stack([derivative(g, scale=scale) for g in lines], x.shape)
-    exact = [complex_derivative(g, scale=scale) for g in lines]
-    if all(e is not None for e in exact):
-        exact = _stack(exact, x.shape)
-        if _confirmed(exact, steps):
-            return exact, "complex step"
-    return steps, "central differences"
+    rough = _stack([derivative(g, scale=_reach(x)) for g in lines], x.shape)
+    exact = complex_partials(f, x)
+    if exact is not None and _confirmed(exact, rough):
+        return exact, "complex step"
+    return rough, "central differences"
 
 
 def second_partials(f, x):
@@ -285,11 +293,13 @@ def _noise(f, x, h, reach):
     return EPS * (size + reach * np.abs(plus - minus) / (2 * h))
 
 
-def _confirmed(exact, steps):
+def _confirmed(exact, rough):
     """The complex step counts only where good differences confirm it."""
-    gap = np.abs(exact.value - steps.value)
-    good = np.max(steps.error) <= 1e-3 * np.max(np.abs(steps.value))
-    return bool(good and np.all(gap <= 2 * (steps.error + exact.error)))
+    if exact.value.shape != rough.value.shape:
+        return False
+    gap = np.abs(exact.value - rough.value)
+    good = np.max(rough.error) <= 1e-3 * np.max(np.abs(rough.value))
+    return bool(good and np.all(gap <= 2 * (rough.error + exact.error)))
 
 
 def _stack(entries, shape):
@@ -308,41 +318,61 @@ def _stack(entries, shape):
 def quadrature(f, over):
     """int f over the box [(a, b), ...], adaptive Gauss-Kronrod cubature.
 
-    A rough pass over |f| fixes the absolute tolerance first, so that odd
-    integrands and tiny ones are served alike.
+    A rough pass over (|f| + f)/2 and (|f| - f)/2, where nothing cancels,
+    gives the scale for the tolerance and shows if the fine one overlooks
+    a peak.
     """
     tight = (1e-12, 1e-9, 1e-5)[len(over) - 1]
     points = _pointwise(f, over)
-    size = _cubature(lambda x: np.abs(points(x)), over, 1e-2, 0.0).value
-    return _cubature(points, over, tight, tight * np.max(size))
+
+    def halves(x):
+        y = points(x)
+        return np.stack([np.maximum(y, 0.0), np.maximum(-y, 0.0)], axis=1)
+
+    rough = _cubature(halves, over, 1e-2, 0.0, 100)
+    plus, minus = rough.value
+    cancels = np.max(np.minimum(plus, minus)) > 1e-9 * np.max(rough.value)
+    absolute = tight * np.max(rough.value) if cancels else 0.0
+    value, error = _cubature(points, over, tight, absolute, 2000)
+    gap = np.abs(plus - minus - value)
+    missed = gap > error + 2 * np.sum(rough.error, axis=0)
+    return Estimate(value, np.where(missed, 2 * gap, error))
 
 
-def _cubature(points, over, relative, absolute):
-    lower, upper = np.array(over, float).T
+def _cubature(points, over, relative, absolute, divisions):
+    """scipy's cubature, with (-inf, b) turned into (-b, inf)."""
+    box = np.array(over, float)
+    turn = np.isneginf(box[:, 0]) & np.isfinite(box[:, 1])
+    box[turn] = -box[turn, ::-1]
+    sign = np.where(turn, -1.0, 1.0)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         found = integrate.cubature(
-            points, lower, upper, rtol=relative, atol=absolute,
-            rule="gk21" if len(over) == 1 else "gk15", max_subdivisions=2000,
+            lambda x: points(sign * x), box[:, 0], box[:, 1],
+            rtol=relative, atol=absolute, max_subdivisions=divisions,
+            rule="gk21" if len(box) == 1 else "gk15",
         )  # fmt: skip
     return Estimate(np.asarray(found.estimate), np.asarray(found.error))
 
 
 def _pointwise(f, over):
-    """x (S, D) -> f of each row: at once if f takes arrays, else one by one."""
-    middle = [
-        np.clip(0.0, a, b) if np.isinf(b - a) else (a + b) / 2 for a, b in over
+    """x (S, D) -> f of each row: at once if f takes arrays, or one by one."""
+    margins = [min(1.0, (b - a) / 2) for a, b in over]
+    inside = [
+        np.clip(0.37, a + m, b - m)
+        for (a, b), m in zip(over, margins, strict=True)
     ]
-    probe = np.array(middle) + np.array([[0.0], [1e-3], [2e-3]])
+    probe = np.array(inside) + np.outer([0.0, 0.1, 0.2], margins)
 
     def single(x):
         return np.array([f(*row) for row in x], float)
 
-    try:
-        together = np.asarray(f(*probe.T), float)
-    except (TypeError, ValueError):
-        return single
-    alone = single(probe)
+    with np.errstate(all="ignore"):
+        alone = single(probe)
+        try:
+            together = np.asarray(f(*probe.T), float)
+        except (TypeError, ValueError):
+            return single
     if together.shape != alone.shape or not np.allclose(together, alone):
         return single
     return lambda x: np.asarray(f(*x.T), float)

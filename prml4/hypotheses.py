@@ -20,8 +20,8 @@ from .cases import (
     array,
     call,
     case_at,
+    close,
     discrete,
-    gap,
     moved,
 )
 from .mistakes import (
@@ -37,11 +37,14 @@ from .mistakes import (
     transformed,
 )
 
-CLOSE = 1e-3  # relative difference that an approximation may explain
-
 
 def explanation(yours, right, cases, terms, elsewhere):
     """The first sentence that fits; the last search always finds one."""
+    if close(cases):
+        return (
+            "it is close, but not equal: an approximation (such as a "
+            "one-sided difference), or lost digits"
+        )
     q = Question(yours, right, cases, terms, elsewhere)
     return next(text for search in SEARCHES for text in search(q))
 
@@ -392,13 +395,6 @@ def _unnamed(q):
         yield f"it is {found[0]:.3g} times the right answer, always"
 
 
-def _nearly(q):
-    """A difference so small that the formula is probably not to blame."""
-    typical = max(float(np.max(np.abs(r))) for r in q.r)
-    if all(gap(c, typical) < CLOSE for c in q.cases):
-        yield "it is close, but not equal: an approximation, or lost digits"
-
-
 def _unexplained(q):
     """No hypothesis fits: how many elements differ."""
     c = q.cases[0]
@@ -412,5 +408,5 @@ def _unexplained(q):
 SEARCHES = (
     _plain, _named_terms, _other_order, _other_point, _one_sided,
     _other_rows, _other_argument, _own_terms, _row_weights, _dependence,
-    _any_argument, _other_function, _partly, _unnamed, _nearly, _unexplained,
+    _any_argument, _other_function, _partly, _unnamed, _unexplained,
 )  # fmt: skip
