@@ -170,6 +170,8 @@ def second_look(best, objective, t):
     Nearly dependent columns are replaced by orthonormal ones, Q.
     """
     free = objective.alpha == 0
+    if not free.any():
+        return best, None
     counts = slice(None) if objective.weights is None else objective.weights > 0
     Phi, t = objective.Phi[counts][:, free], t[counts]
     validate.independent_columns(Phi, np.flatnonzero(free))

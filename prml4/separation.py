@@ -37,32 +37,44 @@ def separation(Phi, t):
     scale = np.abs(Phi).max(axis=0)
     scale[scale == 0] = 1
     Z = (2 * t - 1)[:, None] * (Phi / scale)
-    d = quasi_ray(Z)
-    if d is None:
+    U, T = orthonormal(Z)
+    v = quasi_ray(U)
+    if v is None:
         return Separation("none", None, 0.0)
-    best, margin = best_ray(Z, strict=True)
-    if margin > ZERO:
-        return Separation("complete", best / scale, margin)
-    return Separation("quasi-complete", d / scale, 0.0)
+    strict, ahead = best_ray(U, strict=True)
+    if ahead <= ZERO:
+        d = T @ v
+        return Separation("quasi-complete", d / np.abs(d).max() / scale, 0.0)
+    d, margin = best_ray(Z, strict=True)
+    if margin <= ZERO:
+        d = T @ strict
+        d /= np.abs(d).max()
+    return Separation("complete", d / scale, float((Z @ d).min()))
 
 
-def quasi_ray(Z):
-    """d with Z d >= 0, not all 0, sought as Z d = U v, U orthonormal; or None.
+def orthonormal(Z):
+    """U, T with Z T = U up to the lengths of the rows, which U has at 1.
 
-    In the coordinates v nearly dependent columns are as good as any.
+    Before that the columns of U are orthonormal, so that nearly dependent
+    columns of Z, or rows of any size, are as good as others.
     """
     U, size, V = np.linalg.svd(Z, full_matrices=False)
     keep = size > max(Z.shape) * np.finfo(float).eps * size[0]
-    U = U[:, keep] * np.sqrt(len(U))
+    U, T = U[:, keep], V[keep].T / size[keep]
+    length = np.linalg.norm(U, axis=1, keepdims=True)
+    length[~Z.any(axis=1)] = np.inf  # a row of zeros stays one
+    return U / length, T
+
+
+def quasi_ray(U):
+    """v with U v >= 0 but not U v = 0; None if there is none."""
     v, _ = best_ray(U, strict=False)
     on = U[np.abs(U @ v) < 1e2 * ZERO]  # rows on the plane, but for rounding
     if len(on):
         v = v - np.linalg.lstsq(on, on @ v)[0]
     ahead = U @ v
-    if ahead.max() < 1e3 * ZERO or ahead.min() < -1e-3 * ZERO:
-        return None
-    d = V[keep].T @ (v / size[keep])
-    return d / np.abs(d).max()
+    yes = ahead.max() > 1e3 * ZERO and ahead.min() > -1e-3 * ZERO
+    return v if yes else None
 
 
 def best_ray(Z, *, strict):

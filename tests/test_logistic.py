@@ -1,0 +1,489 @@
+"""prml4.logistic: error, gradient, Hessian, the fit and what can go wrong."""
+
+import warnings
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import brute, fmin
+
+from prml4 import logistic, newton
+
+
+def overlapping(rng, N=80, M=3):
+    """A design with a bias and targets drawn from the model."""
+    Phi = np.c_[np.ones(N), rng.standard_normal((N, M - 1))]
+    w = np.linspace(-1, 1, M)
+    t = (rng.random(N) < logistic.predict_proba(Phi, w)).astype(float)
+    return Phi, t
+
+
+@pytest.fixture
+def data(rng):
+    """Eighty rows, three columns."""
+    return overlapping(rng)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    """The ten mean features, as they come, after a constant column."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    X, t = datasets.load_breast_cancer(return_X_y=True)
+    return np.c_[np.ones(len(X)), X[:, :10]], t, np.c_[np.ones(len(X)), X]
+
+
+# The formulas.
+
+
+def test_error_gradient_hessian_by_central_differences(data, rng):
+    """h = 1e-5 leaves an error of about 1e-10; a prior and weights included."""
+    Phi, t = data
+    w, c = rng.standard_normal(3), rng.random(len(t))
+    prior = {"alpha": np.array([0, 1, 2.5]), "m0": rng.standard_normal(3)}
+
+    def E(w):
+        return logistic.map_error(w, Phi, t, weights=c, **prior)
+
+    def g(w):
+        return logistic.map_gradient(w, Phi, t, weights=c, **prior)
+
+    H = logistic.map_hessian(w, Phi, prior["alpha"], c)
+    for j, e in enumerate(1e-5 * np.eye(3)):
+        assert g(w)[j] == pytest.approx((E(w + e) - E(w - e)) / 2e-5, rel=1e-6)
+        np.testing.assert_allclose(H[j], (g(w + e) - g(w - e)) / 2e-5, 1e-6)
+
+
+def test_error_is_minus_the_log_of_a_product_of_probabilities(data, rng):
+    """The likelihood multiplied out, (4.89); gradient and Hessian as sums."""
+    Phi, t = data
+    w = rng.standard_normal(3)
+    y = 1 / (1 + np.exp(-Phi @ w))
+    likelihood = np.prod([p if k else 1 - p for p, k in zip(y, t, strict=True)])
+    assert logistic.error(w, Phi, t) == pytest.approx(-np.log(likelihood))
+    g = sum((p - k) * phi for p, k, phi in zip(y, t, Phi, strict=True))
+    np.testing.assert_allclose(logistic.gradient(w, Phi, t), g, rtol=1e-10)
+    H = sum(p * (1 - p) * np.outer(phi, phi) for p, phi in zip(y, Phi))  # noqa: B905
+    np.testing.assert_allclose(logistic.hessian(w, Phi), H, rtol=1e-10)
+    np.testing.assert_allclose(logistic.predict_proba(Phi, w), y)
+    np.testing.assert_allclose(logistic.log_odds(Phi, w), np.log(y / (1 - y)))
+
+
+@given(st.floats(-1e8, 1e8), st.sampled_from([0, 1]))
+def test_one_row_is_exact_in_both_tails(a, t):
+    """Fifty digits of mpmath, log odds up to 1e8."""
+    E, g, h = logistic.cross_entropy(np.array([t]))(np.array([a]), slice(1))
+    with mpmath.workdps(50):
+        m = mpmath.mpf(a) * (2 * t - 1)
+        p, miss = 1 / (1 + mpmath.exp(-m)), 1 / (1 + mpmath.exp(m))
+        want = [mpmath.log1p(mpmath.exp(-m)), (1 - 2 * t) * miss, p * miss]
+        want = [float(x) for x in want]
+    close = {"rel": 1e-14 * (1 + min(abs(a), 745)), "abs": 1e-307}
+    assert [E[0], g[0], h[0]] == pytest.approx(want, **close)
+
+
+# The fit.
+
+
+def test_fit_equals_a_search_on_a_grid(rng):
+    """Two weights, a grid of 41 x 41 points and a simplex search from there."""
+    Phi, t = overlapping(rng, 25, 2)
+    fit = logistic.fit(Phi, t, alpha=0.3, m0=[1.0, 0.0])
+
+    def E(w):
+        return logistic.map_error(w, Phi, t, 0.3, np.array([1.0, 0]))
+
+    found = brute(E, [(-4, 4)] * 2, Ns=41, finish=None)
+    found = fmin(E, found, xtol=1e-9, ftol=1e-14, disp=False)
+    np.testing.assert_allclose(fit.w, found, atol=1e-6)
+
+
+@pytest.mark.parametrize("N", [80, 40000])
+def test_fit_knows_its_own_error_gradient_and_hessian(rng, N):
+    """Fields of the result are those functions at w, on both paths."""
+    Phi, t = overlapping(rng, N, 9)
+    alpha = np.r_[0, np.ones(8)]
+    fit = logistic.fit(Phi, t, alpha=alpha)
+    assert fit.converged and fit.separated is None
+    assert fit.error == pytest.approx(
+        logistic.map_error(fit.w, Phi, t, alpha), rel=1e-12
+    )
+    np.testing.assert_allclose(
+        fit.gradient, logistic.map_gradient(fit.w, Phi, t, alpha), atol=1e-9 * N
+    )
+    np.testing.assert_allclose(fit.H, logistic.map_hessian(fit.w, Phi, alpha))
+    assert np.abs(fit.gradient).max() <= 1e-8 * N
+    assert np.all(np.diff(fit.trace) <= 1e-12 * N)
+
+
+def test_fit_equals_scikit_learn_and_statsmodels(cancer):
+    """Three programs, one minimum: to 1e-8 relative on unscaled features."""
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    statsmodels = pytest.importorskip("statsmodels.api")
+    Phi, t, _ = cancer
+    fit = logistic.fit(Phi, t)
+    second = statsmodels.Logit(t, Phi).fit(method="newton", disp=0, tol=1e-10)
+    np.testing.assert_allclose(fit.w, second.params, rtol=1e-8)
+    np.testing.assert_allclose(logistic.standard_errors(fit), second.bse, 1e-8)
+    third = linear_model.LogisticRegression(
+        C=np.inf, fit_intercept=False, solver="newton-cholesky", tol=1e-12
+    )
+    third.fit(Phi, t)
+    np.testing.assert_allclose(fit.w, third.coef_[0], rtol=1e-8)
+    assert fit.error == pytest.approx(-second.llf, rel=1e-12)
+
+
+def test_order_of_rows_does_not_matter(rng):
+    """Neither to Newton nor to the fit that starts from some of the rows."""
+    for N, M in ((200, 4), (40000, 9)):
+        Phi, t = overlapping(rng, N, M)
+        order = rng.permutation(N)
+        np.testing.assert_allclose(
+            logistic.fit(Phi[order], t[order]).w,
+            logistic.fit(Phi, t).w,
+            atol=1e-6,
+        )
+
+
+def test_swapping_the_classes_flips_the_sign(data):
+    """p(C1) = sigma(a) is p(C2) = sigma(-a)."""
+    Phi, t = data
+    np.testing.assert_allclose(
+        logistic.fit(Phi, 1 - t).w, -logistic.fit(Phi, t).w, rtol=1e-9
+    )
+
+
+def test_a_row_twice_is_a_row_of_weight_two(data, rng):
+    """And of weight zero a row that is not there."""
+    Phi, t = data
+    c = rng.integers(0, 4, len(t))
+    rows = np.repeat(np.arange(len(t)), c)
+    for alpha in (0.0, 2.0):
+        fit = logistic.fit(Phi, t, weights=c, alpha=alpha)
+        again = logistic.fit(Phi[rows], t[rows], alpha=alpha)
+        np.testing.assert_allclose(fit.w, again.w, rtol=1e-9)
+        np.testing.assert_allclose(fit.H, again.H, rtol=1e-9)
+
+
+def test_all_rows_twice_is_half_the_prior_variance(data):
+    """2 E + A/2 and E + A/4 have one minimiser."""
+    Phi, t = data
+    twice = logistic.fit(np.r_[Phi, Phi], np.r_[t, t], alpha=2.0, m0=np.ones(3))
+    once = logistic.fit(Phi, t, alpha=1.0, m0=np.ones(3))
+    np.testing.assert_allclose(twice.w, once.w, rtol=1e-9)
+
+
+def test_a_change_of_basis_changes_the_weights_and_nothing_else(data, rng):
+    """Phi S and S^{-1} w: without a prior the fit is affine invariant."""
+    Phi, t = data
+    S = rng.standard_normal((3, 3)) * [1e-6, 1, 1e6]
+    fit, other = logistic.fit(Phi, t), logistic.fit(Phi @ S, t)
+    np.testing.assert_allclose(S @ other.w, fit.w, rtol=1e-6)
+    assert other.error == pytest.approx(fit.error, rel=1e-12)
+
+
+def test_an_ever_stronger_prior_pulls_w_to_its_mean(data):
+    """w - m0 ~ -grad E(m0) / alpha as alpha grows."""
+    Phi, t = data
+    m0 = np.array([1.0, -2.0, 0.5])
+    fit = logistic.fit(Phi, t, alpha=1e8, m0=m0)
+    np.testing.assert_allclose(
+        1e8 * (fit.w - m0), -logistic.gradient(m0, Phi, t), rtol=1e-5
+    )
+
+
+def test_standard_errors_are_those_of_the_inverse(data):
+    """Against numpy's explicit inverse; and of the log odds phi^T w."""
+    fit = logistic.fit(*data)
+    S = np.linalg.inv(fit.H)
+    np.testing.assert_allclose(
+        logistic.standard_errors(fit), np.sqrt(np.diag(S))
+    )
+    np.testing.assert_allclose(
+        logistic.log_odds_variance(fit, data[0]),
+        [phi @ S @ phi for phi in data[0]],
+    )
+
+
+# When there is no answer.
+
+
+def test_complete_separation_is_named_and_certified(cancer):
+    """Thirty features separate the tumours, scaled or not; ten do not."""
+    ten, t, thirty = cancer
+    assert logistic.separation(ten, t).kind == "none"
+    scaled = thirty / thirty.std(axis=0).clip(1)
+    for Phi in (thirty, scaled, thirty * np.logspace(-8, 8, 31)):
+        found = logistic.separation(Phi, t)
+        ahead = (2 * t - 1) * (Phi @ found.direction)
+        assert found.kind == "complete" and ahead.min() > 0
+        assert ahead.min() == pytest.approx(found.margin, rel=1e-6)
+    with pytest.warns(logistic.SeparableDataWarning, match=r"\(complete\)"):
+        fit = logistic.fit(thirty, t)
+    assert not fit.converged and fit.separated == "complete"
+    assert logistic.fit(thirty, t, alpha=1e-6).converged
+
+
+def test_quasi_complete_separation_is_named_and_certified(data):
+    """Column 3 is there only in rows of class 1: its weight has no end."""
+    Phi, t = data
+    dummy = np.zeros(len(t))
+    dummy[np.flatnonzero(t)[:5]] = 1
+    Phi = np.c_[Phi, dummy]
+    found = logistic.separation(Phi, t)
+    assert found.kind == "quasi-complete" and found.margin == 0
+    ahead = (2 * t - 1) * (Phi @ found.direction)
+    assert ahead.min() >= -1e-12 and ahead.max() > 0.1
+    with pytest.warns(logistic.SeparableDataWarning, match="quasi-complete"):
+        fit = logistic.fit(Phi, t)
+    assert not fit.converged and fit.separated == "quasi-complete"
+    assert logistic.fit(Phi, t, alpha=[0, 0, 0, 1]).converged
+
+
+def test_separation_of_many_rows_is_found_too(rng):
+    """Where the fit starts from a sample; five rows of 3e4 have the dummy."""
+    Phi, t = overlapping(rng, 30000, 11)
+    w = np.arange(11.0) - 4
+    with pytest.warns(logistic.SeparableDataWarning, match=r"\(complete\)"):
+        logistic.fit(Phi, Phi @ w > 0)
+    Phi[:, 5] = 0
+    Phi[np.flatnonzero(t)[::3000], 5] = 1
+    with pytest.warns(logistic.SeparableDataWarning, match="quasi-complete"):
+        logistic.fit(Phi, t)
+
+
+def test_one_row_on_the_wrong_side_makes_all_the_difference():
+    """x = 1, 2, 3, 4: separable; with x = 5 of the first class it is not."""
+    Phi = np.c_[np.ones(5), [1, 2, 3, 4, 5]]
+    t = np.array([0, 0, 1, 1, 0])
+    assert logistic.separation(Phi[:4], t[:4]).kind == "complete"
+    assert logistic.separation(Phi, t).kind == "none"
+    assert logistic.fit(Phi, t).converged
+
+
+@given(
+    arrays(int, (7, 2), elements=st.integers(-2, 2)),
+    arrays(int, 7, elements=st.integers(0, 1)),
+)
+def test_separation_agrees_with_trying_every_direction(X, t):
+    """In the plane it is enough to try the normals of the rows and between."""
+    s = 2 * t - 1
+    normals = np.arctan2(X[:, 1], X[:, 0])[:, None] + np.pi / 2 * np.arange(4)
+    angle = np.unique(np.r_[normals.ravel(), 0.0].round(12))
+    angle = np.r_[angle, (angle[1:] + angle[:-1]) / 2]
+    U = np.c_[np.cos(angle), np.sin(angle)]
+    ahead = (s[:, None] * X @ U.T).round(9)
+    if (ahead > 0).all(axis=0).any():
+        kind = "complete"
+    elif ((ahead >= 0).all(axis=0) & (ahead > 0).any(axis=0)).any():
+        kind = "quasi-complete"
+    else:
+        kind = "none"
+    assert logistic.separation(X, t).kind == kind
+
+
+def test_dependent_columns_are_an_error_without_a_prior(data):
+    """The minimum exists, but not one w; a prior on one of them decides."""
+    Phi, t = data
+    Phi = np.c_[Phi, Phi[:, 1] - Phi[:, 2]]
+    with pytest.raises(ValueError, match="got rank 3 for 4 columns"):
+        logistic.fit(Phi, t)
+    with pytest.raises(ValueError, match="got rank 3 for 5 columns"):
+        logistic.fit(np.c_[Phi, 3 * Phi[:, 0]][:3], [0, 1, 0])
+    fit = logistic.fit(Phi, t, alpha=[0, 0, 0, 1])
+    assert fit.converged and abs(fit.w[3]) < 1e-7
+    np.testing.assert_allclose(
+        fit.w[:3], logistic.fit(Phi[:, :3], t).w, rtol=1e-6
+    )
+
+
+def test_nearly_dependent_columns_are_fitted(data, rng):
+    """Column 3 is column 1 but for 1e-8: the log odds are those of 1e-2."""
+    Phi, t = data
+    extra = rng.standard_normal(len(t))
+    near = np.c_[Phi, Phi[:, 1] + 1e-8 * extra]
+    a = near @ logistic.fit(near, t).w
+    b = np.c_[Phi, extra] @ logistic.fit(np.c_[Phi, extra], t).w
+    np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_a_prior_on_every_weight_answers_everything(data):
+    """One class, more columns than rows, copies of columns."""
+    Phi, t = data
+    for bad_Phi, bad_t in (
+        (Phi, 0 * t),
+        (Phi[:2], t[:2]),
+        (np.c_[Phi, Phi], t),
+    ):
+        fit = logistic.fit(bad_Phi, bad_t, alpha=1e-3)
+        assert fit.converged and np.abs(fit.gradient).max() < 1e-7
+    with pytest.raises(ValueError, match="t must hold both classes; got only"):
+        logistic.fit(Phi, 0 * t)
+
+
+# Input.
+
+
+@pytest.mark.parametrize("N", [80, 40000])
+def test_input_may_be_of_any_make_and_is_left_alone(rng, N):
+    """Read-only, by columns, strided, reversed, single, integer, boolean."""
+    Phi, t = overlapping(rng, N, 9)
+    Phi, w = np.round(8 * Phi), None
+    wide = np.repeat(Phi, 2, axis=1)
+    wide.flags.writeable = t.flags.writeable = False
+    before = wide.copy(), t.copy()
+    for P, k in (
+        (wide[:, ::2], t),
+        (np.asfortranarray(Phi), t.astype(bool)),
+        (Phi[::-1].copy()[::-1], list(t.astype(int))),
+        (Phi.astype(np.int8), t.astype(np.uint8)),
+        (Phi.astype(np.float32), t.astype(np.float32)),
+    ):
+        fit = logistic.fit(P, k, weights=np.ones(N, np.int8), alpha=1)
+        w = fit.w if w is None else w
+        np.testing.assert_allclose(fit.w, w, rtol=1e-6)
+    np.testing.assert_array_equal(wide, before[0])
+    np.testing.assert_array_equal(t, before[1])
+
+
+@given(
+    arrays(float, (6, 2), elements=st.floats(-1e8, 1e8, width=32)),
+    arrays(int, 6, elements=st.integers(0, 1)),
+    st.sampled_from([0.0, 1e-3, 1.0]),
+)
+def test_fit_answers_or_says_why_not(Phi, t, alpha):
+    """Converged with a small gradient, or ValueError, or a named warning."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            fit = logistic.fit(Phi, t, alpha=alpha)
+        except ValueError as no:
+            assert alpha == 0 and "got" in str(no)
+            return
+    names = {w.category for w in said}
+    assert names <= {newton.NotConverged, logistic.SeparableDataWarning}
+    assert fit.converged == (not names)
+    assert np.isfinite(fit.w).all() and np.isfinite(fit.error)
+
+
+@given(
+    arrays(int, (9, 2), elements=st.integers(-2, 2)),
+    arrays(int, 9, elements=st.integers(0, 1)),
+)
+def test_fit_and_linear_programme_agree_on_separation(Phi, t):
+    """One goes where Newton leads, the other asks whether it may end there."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", logistic.SeparableDataWarning)
+        try:
+            fit = logistic.fit(Phi, t)
+        except ValueError:
+            return
+    assert (fit.separated or "none") == logistic.separation(Phi, t).kind
+    assert fit.converged == (fit.separated is None)
+
+
+@pytest.mark.parametrize(
+    "name, bad",
+    [
+        ("t", {"t": [0, 1, 1]}),
+        ("weights", {"weights": [1, -1]}),
+        ("alpha", {"alpha": [1, 2, 3]}),
+        ("m0", {"m0": [1]}),
+        ("Phi", {"Phi": [[1, np.inf], [1, 2]]}),
+    ],
+)
+def test_the_argument_at_fault_is_named(name, bad):
+    """And nothing is computed with it."""
+    good = {"Phi": [[1.0, 2], [1, 3]], "t": [0, 1]}
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        logistic.fit(**{**good, **bad})
+
+
+# One observation at a time.
+
+
+def test_sequential_steps_are_those_of_the_formula(data):
+    """The first two updates written out."""
+    Phi, t = data
+    rate = logistic.power_rate(0.5, 3, 0.75)
+    with pytest.warns(newton.NotConverged, match="per observation"):
+        run = logistic.fit_sequential(
+            Phi, t, rate=rate, epochs=1, rng=np.random.default_rng(1), tol=1e-9
+        )
+    first, second = np.random.default_rng(1).integers(len(t), size=len(t))[:2]
+    w = 0.5 / 4**0.75 * (t[first] - 0.5) * Phi[first]
+    np.testing.assert_allclose(run.path[1], w)
+    y = 1 / (1 + np.exp(-Phi[second] @ w))
+    w = w + 0.5 / 5**0.75 * (t[second] - y) * Phi[second]
+    np.testing.assert_allclose(run.path[2], w)
+    assert run.path.shape == (len(t) + 1, 3) and len(run.trace) == 2
+    np.testing.assert_allclose(run.average, run.path[40:].mean(axis=0))
+
+
+def test_decreasing_steps_converge_and_constant_steps_do_not(data):
+    """Robbins and Monro (1951), as far as 400 epochs show it."""
+    Phi, t = data
+    best = logistic.fit(Phi, t).w
+
+    def run(rate):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", newton.NotConverged)
+            return logistic.fit_sequential(
+                Phi,
+                t,
+                rate=rate,
+                epochs=400,
+                thin=50,
+                rng=np.random.default_rng(2),
+                tol=2e-3,
+            )
+
+    falling = run(logistic.power_rate(10, 50))
+    steady = run(logistic.constant_rate(0.5))
+    assert np.linalg.norm(falling.w - best) < 0.05
+    off = np.linalg.norm(steady.path[-200:] - best, axis=1)
+    assert off.mean() > 0.3
+    assert np.linalg.norm(steady.average - best) < 0.3 * off.mean()
+
+
+def test_noise_floor_is_the_spread_that_walkers_settle_to(data, rng):
+    """Small eta, 4000 walkers started at the minimum, 600 steps: 10 % apart."""
+    Phi, t = data
+    fit = logistic.fit(Phi, t)
+    H, V = fit.H / len(t), logistic.gradient_noise(fit.w, Phi, t)
+    eta = 0.05
+    C = logistic.noise_floor(H, V, eta)
+    S = np.eye(3) - eta * H
+    np.testing.assert_allclose(S @ C @ S + eta**2 * V, C, atol=1e-12)
+    w = logistic.sequential_runs(
+        Phi,
+        t,
+        rate=logistic.constant_rate(eta),
+        steps=600,
+        runs=4000,
+        rng=rng,
+        w0=fit.w,
+    )
+    np.testing.assert_allclose(np.var(w, axis=0), np.diag(C), rtol=0.15)
+    with pytest.raises(ValueError, match="rate must be below 2 /"):
+        logistic.noise_floor(H, V, 100.0)
+
+
+def test_gradient_noise_is_the_covariance_of_one_row(data, rng):
+    """numpy's covariance of the rows of (y - t) phi."""
+    Phi, t = data
+    w = rng.standard_normal(3)
+    rows = [logistic.gradient(w, Phi[[n]], t[[n]]) for n in range(len(t))]
+    np.testing.assert_allclose(
+        logistic.gradient_noise(w, Phi, t), np.cov(np.array(rows).T, ddof=0)
+    )
+
+
+def test_perceptron_error_is_the_slope_of_the_error_at_infinity(data, rng):
+    """E(c w) / c, up to ln 2 per row over c."""
+    Phi, t = data
+    w = rng.standard_normal(3)
+    slope = logistic.error(1e6 * w, Phi, t) / 1e6
+    assert logistic.perceptron_error(w, Phi, t) == pytest.approx(slope, 1e-4)
