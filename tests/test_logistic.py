@@ -271,7 +271,8 @@ def test_separation_agrees_with_trying_every_direction(X, t):
     """In the plane it is enough to try the normals of the rows and between."""
     s = 2 * t - 1
     normals = np.arctan2(X[:, 1], X[:, 0])[:, None] + np.pi / 2 * np.arange(4)
-    angle = np.unique(np.r_[normals.ravel(), 0.0].round(12))
+    angle = np.unique((normals % (2 * np.pi)).round(12))
+    angle = np.r_[angle, angle[0] + 2 * np.pi]
     angle = np.r_[angle, (angle[1:] + angle[:-1]) / 2]
     U = np.c_[np.cos(angle), np.sin(angle)]
     ahead = (s[:, None] * X @ U.T).round(9)
