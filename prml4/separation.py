@@ -53,17 +53,22 @@ def separation(Phi, t):
 
 
 def orthonormal(Z):
-    """U, T with Z T = U up to the lengths of the rows, which U has at 1.
+    """T that makes the columns of Z T orthonormal; and Z T with unit rows.
 
-    Before that the columns of U are orthonormal, so that nearly dependent
-    columns of Z, or rows of any size, are as good as others.
+    In these coordinates nearly dependent columns are as good as others; the
+    lengths of rows have no say in which side of a plane they are on.
     """
-    U, size, V = np.linalg.svd(Z, full_matrices=False)
+    Z = unit_rows(Z)
+    _, size, V = np.linalg.svd(Z, full_matrices=False)
     keep = size > max(Z.shape) * np.finfo(float).eps * size[0]
-    U, T = U[:, keep], V[keep].T / size[keep]
-    length = np.linalg.norm(U, axis=1, keepdims=True)
-    length[~Z.any(axis=1)] = np.inf  # a row of zeros stays one
-    return U / length, T
+    T = V[keep].T / size[keep]
+    return unit_rows(Z @ T), T
+
+
+def unit_rows(Z):
+    """Z_n / |Z_n|; rows of zeros stay."""
+    length = np.linalg.norm(Z, axis=1, keepdims=True)
+    return Z / np.where(length > 0, length, 1)
 
 
 def quasi_ray(U):
