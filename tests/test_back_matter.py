@@ -81,13 +81,19 @@ def test_faults_that_survived_are_shown(book):
         "by_checks": 12,
         "survivors": [{"function": "a.f", "fault": "line 1: x → y"}],
         "equivalent": [
-            {"function": "a.g", "fault": "line 2: z → 0", "reason": "Same."}
+            {
+                "function": "a.g",
+                "fault": "line 2: *",
+                "reason": "Same.",
+                "count": 3,
+            }
         ],
     }
     (book / "mutants.json").write_text(json.dumps(report), "utf-8")
     text = lines(back_matter.MutantReport)
     assert "(95.0%)" in text and "12 by a chapter's check, 7 by" in text
-    assert "line 1: x → y" in text and "Same." in text
+    assert "line 1: x → y" in text
+    assert "3 faults that no test can notice" in text and "Same." in text
 
 
 def test_typographic_slips_are_of_known_sources():

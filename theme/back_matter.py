@@ -282,7 +282,8 @@ class MutantReport(Assembled):
             yield from table(["Function", "Fault that survived"], rows, [3, 7])
         rows = [[*mutant_row(s), s["reason"]] for s in report["equivalent"]]
         if rows:
-            yield "Not counted are faults that no test can notice:"
+            count = sum(e["count"] for e in report["equivalent"])
+            yield f"Not counted are {count} faults that no test can notice:"
             yield ""
             header = ["Function", "Fault", "Why it is none"]
             yield from table(header, rows, [3, 5, 5])
