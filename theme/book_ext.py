@@ -37,6 +37,25 @@ ASSETS = (
     ),
 )
 
+REPAIRS = (
+    # a list without items, whose entries have a role that is deprecated
+    (r' role="list" class="citation-list"', ""),
+    (r'(<div class="citation" id="[^"]*") role="doc-biblioentry"', r"\1"),
+    # a name that hides the words on the button
+    (r' aria-label="Toggle hidden content"', ""),
+    # one id for all exercises of a page
+    (r'(<section) id="(?:exercise|solution|proof)-content"', r"\1"),
+    # the space before a link is no part of it
+    (r"(Solution to)(<a [^>]*>) ", r"\1 \2"),
+    # a residual and its bound stand on one line
+    (r"(residual \S+ ≤ [-+.\de]+)", r'<span class="nowrap">\1</span>'),
+    # no line begins with the comma that belongs to a formula
+    (
+        r'(<span class="math [^>]*>[^<]*</span>[,.;:!?)\]’”]+)',
+        r'<span class="nowrap">\1</span>',
+    ),
+)
+
 
 class ChapterNumbers(TocTreeCollector):
     """Chapter 7 is the file 07_logistic, whatever stands before it.
@@ -82,23 +101,11 @@ def mark_opening(app, doctree):
 
 
 def repair_body(app, pagename, templatename, context, doctree):
-    """Lists without items, names that hide the text, ids used many times.
-
-    And no line may begin with the comma that belongs to a formula.
-    """
+    """Mend what the extensions write; REPAIRS says what and why."""
     if body := context.get("body"):
-        body = body.replace(' role="list" class="citation-list"', "")
-        body = body.replace(' aria-label="Toggle hidden content"', "")
-        for pattern in (
-            r'(?<=<div class="citation")( id="[^"]*") role="doc-biblioentry"',
-            r'(<section) id="(?:exercise|solution|proof)-content"',
-        ):
-            body = re.sub(pattern, r"\1", body)
-        context["body"] = re.sub(
-            r'(<span class="math [^>]*>[^<]*</span>[,.;:!?)\]’”]+)',
-            r'<span class="nowrap">\1</span>',
-            body,
-        )
+        for pattern, replacement in REPAIRS:
+            body = re.sub(pattern, replacement, body)
+        context["body"] = body
 
 
 def copy_assets(app, exception):
