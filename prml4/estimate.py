@@ -8,7 +8,7 @@ The referee of `prml4.check` gets its independent side from here.
               element, as far as the method itself can tell
 
 Two errors fight in every difference: truncation, which falls with h, and
-rounding, which grows as eps |f| / h. Chapter 01 is about their balance.
+rounding, which grows as 1/h. Chapter 01 is about their balance.
 """
 
 import warnings
@@ -21,6 +21,7 @@ from scipy import integrate
 EPS = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
 RATIO = 2.0  # neighbouring steps of a ladder
+NEARBY = 2.0 ** np.array([-14, -24, -34])  # noise is measured at these h / h_0
 ROWS = (10, 20, 30, 40, 50)  # a ladder grows until rounding has won
 
 
@@ -54,14 +55,26 @@ def complex_step(f, x, h=1e-20):
     return np.imag(f(x + 1j * h)) / h
 
 
-def difference_error(h, f, f3):
-    """h^2 |f'''|/6 + eps |f|/h: truncation plus rounding, the V-curve."""
-    return h**2 * np.abs(f3) / 6 + EPS * np.abs(f) / h
+def noise_level(f, x, h):
+    """sqrt(sum of squared 6th differences / (5 C(12, 6))), More, Wild 2011.
+
+    A smooth f leaves h^6 f^(6) in a sixth difference and no more; independent
+    errors of variance s^2 leave C(12, 6) s^2 = 924 s^2 in its square. NaN
+    where f does not move at all: a step too small for it.
+    """
+    values = np.array([f(x + k * h) for k in range(-5, 6)])
+    level = np.hypot.reduce(np.diff(values, 6, axis=0), axis=0) / 4620**0.5
+    return np.where(np.ptp(values, axis=0) > 0, level, np.nan)
 
 
-def optimal_step(f, f3):
-    """h* = (3 eps |f| / |f'''|)^(1/3), where the V-curve is lowest."""
-    return np.cbrt(3 * EPS * np.abs(f) / np.abs(f3))
+def difference_error(h, r, f3):
+    """h^2 |f'''|/6 + eps r/h with r = |f| + |x f'|: the V-curve."""
+    return h**2 * np.abs(f3) / 6 + EPS * r / h
+
+
+def optimal_step(r, f3):
+    """h* = (3 eps r / |f'''|)^(1/3), where the V-curve is lowest."""
+    return np.cbrt(3 * EPS * r / np.abs(f3))
 
 
 def richardson(values, powers, rounding=0.0):
@@ -170,13 +183,13 @@ def extrapolate(difference, h0, powers):
 
 def derivative(f, x=0.0, scale=None):
     """f'(x) by central differences; the one-sided slopes must agree too."""
-    f, h0, reach = _prepared(f, x, scale)
+    f, h0, noise = _prepared(f, x, scale)
 
     def central(h):
-        return central_difference(f, x, h), _noise(f, x, h, reach) / h
+        return central_difference(f, x, h), noise(h) / h
 
     def jump(h):
-        return slope_jump(f, x, h), 4 * _noise(f, x, h, reach) / h
+        return slope_jump(f, x, h), 4 * noise(h) / h
 
     with np.errstate(all="ignore"):
         best = extrapolate(central, h0, (2, 4, 6, 8, 10))
@@ -186,10 +199,10 @@ def derivative(f, x=0.0, scale=None):
 
 def second_derivative(f, x=0.0, scale=None):
     """f''(x) by second differences."""
-    f, h0, reach = _prepared(f, x, scale)
+    f, h0, noise = _prepared(f, x, scale)
 
     def second(h):
-        return second_difference(f, x, h), 4 * _noise(f, x, h, reach) / h**2
+        return second_difference(f, x, h), 4 * noise(h) / h**2
 
     with np.errstate(all="ignore"):
         return extrapolate(second, h0, (2, 4, 6, 8, 10))
@@ -266,10 +279,22 @@ def _line(f, x, u):
 
 
 def _prepared(f, x, scale):
-    """f cached and forgiving, the largest step, the size of arguments."""
+    """f cached and forgiving, the largest step, the rounding of f(x + h)."""
     reach = max(1.0, abs(x)) if scale is None else scale
     h0 = reach / np.e  # no round number: periods must not hide
-    return cache(_tolerant(f, np.asarray(f(x), float).shape)), h0, reach
+    f = cache(_tolerant(f, np.asarray(f(x), float).shape))
+    with np.errstate(all="ignore"):
+        levels = [noise_level(f, x, h0 * share) for share in NEARBY]
+    measured = 4 * np.fmin.reduce(levels)
+
+    def noise(h):
+        """eps |f| + eps |x| |f'|, or four measured deviations, if larger."""
+        plus, minus = f(x + h), f(x - h)
+        size = np.abs([plus, minus, f(x)]).max(axis=0)
+        model = EPS * (size + reach * np.abs(plus - minus) / (2 * h))
+        return np.fmax(model, measured)
+
+    return f, h0, noise
 
 
 def _tolerant(f, shape):
@@ -284,13 +309,6 @@ def _tolerant(f, shape):
             return np.full(shape, np.nan)
 
     return inner
-
-
-def _noise(f, x, h, reach):
-    """eps |f| + eps |x| |f'|: rounding of the value and of x + h."""
-    plus, minus = f(x + h), f(x - h)
-    size = np.maximum(np.maximum(np.abs(plus), np.abs(minus)), np.abs(f(x)))
-    return EPS * (size + reach * np.abs(plus - minus) / (2 * h))
 
 
 def _confirmed(exact, rough):

@@ -345,3 +345,27 @@ def test_a_function_that_always_fails_shows_its_own_error():
 
     with pytest.raises(ValueError, match="no such thing"):
         estimate.derivative(broken, 1.0)
+
+
+LOSSY = [
+    (lambda x: (1 - np.cos(x)) / x**2, 1e-3, -1e-3 / 12),
+    (lambda x: (np.sin(x) + 1e8) - 1e8, 0.4, np.cos(0.4)),
+    (lambda x: float(np.tanh(np.float32(x))), 0.4, 1 - np.tanh(0.4) ** 2),
+    (lambda x: np.round(np.tanh(x), 6), 0.4, 1 - np.tanh(0.4) ** 2),
+]
+
+
+@pytest.mark.parametrize("case", range(len(LOSSY)))
+def test_functions_that_lose_digits_get_a_wider_bound(case):
+    """Rounding is measured, not only assumed to be eps |f|."""
+    f, x, truth = LOSSY[case]
+    value, error = estimate.derivative(f, x)
+    assert abs(value - truth) <= error <= 1e-2 * abs(truth)
+
+
+def test_noise_level_finds_the_size_of_planted_noise(rng):
+    """Gaussian noise of deviation 1e-7 on a smooth function is measured."""
+    level = estimate.noise_level(
+        lambda x: np.sin(x) + 1e-7 * rng.normal(size=200), 0.4, 1e-3
+    )
+    assert 0.7e-7 < np.median(level) < 1.4e-7
