@@ -304,44 +304,51 @@ class SpeedReport(Assembled):
             yield "Nothing has been measured yet: run `make bench`."
             return
         report = json.loads(path.read_text("utf-8"))
-        versions = report["versions"].items()
-        yield report["setting"]
-        yield ""
-        yield f"Versions: {', '.join(f'{k} {v}' for k, v in versions)}."
+        versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
+        yield f"{report['setting']} Versions: {versions}."
         yield ""
         for threads in sorted({c["threads"] for c in report["cells"]}):
             yield f"## BLAS at {counted(threads, 'thread')}"
             yield ""
-            cells = [c for c in report["cells"] if c["threads"] == threads]
+            cells = [
+                c
+                for c in report["cells"] + report["other_cells"]
+                if c["threads"] == threads
+            ]
             yield from table(SPEED_HEADER, map(speed_row, cells), SPEED_WIDTHS)
-            yield from growth(report.get("growth", []), threads)
-        yield from report.get("notes", [])
+            yield from growth(report["growth"], threads)
+        yield (
+            f"Importing the library adds {report['import_ms']:.0f} ms to "
+            "importing NumPy and SciPy."
+        )
 
 
 SPEED_HEADER = [
+    "Columns",
     "N",
     "D",
     "prml4, ms",
     "fastest peer, ms",
     "peer / prml4",
     "prml4 / bound",
+    "passes",
     "extra memory / data",
 ]
-SPEED_WIDTHS = [3, 2, 3, 5, 3, 3, 3]
+SPEED_WIDTHS = [4, 3, 2, 3, 5, 2, 2, 3, 3]
 
 
 def speed_row(cell):
-    """One data set: ours, the fastest peer, the two ratios, memory."""
-    reached = {k: v for k, v in cell["peers"].items() if v is not None}
-    peer = min(reached, key=reached.get)
-    ours = cell["prml4"]
+    """One data set: ours, the fastest peer, the ratios, passes, memory."""
+    gradients, hessians = cell["passes"]
     return [
+        cell["data"],
         f"{cell['N']:,}".replace(",", "\u202f"),
         cell["D"],
-        f"{ours:.3g}",
-        f"{reached[peer]:.3g} ({peer})",
-        f"{reached[peer] / ours:.1f}",
-        f"{ours / cell['bound'] / cell['steps']:.1f} a step",
+        f"{cell['prml4']:.3g}",
+        f"{cell['peers'][cell['fastest']]:.3g} ({cell['fastest']})",
+        f"{cell['ratio']:.2f}",
+        f"{cell['bounds']:.1f}",
+        f"{gradients:g} + {hessians:g}",
         f"{cell['extra_mb'] / cell['data_mb']:.2f}",
     ]
 
@@ -349,7 +356,7 @@ def speed_row(cell):
 def growth(rows, threads):
     """How the time grows with N, one clause for each D."""
     clauses = [
-        f"$N^{{{row['exponent']:.2f}}}$ at D = {row['D']}"
+        f"$N^{{{row['exponent']:.2f}}}$ at $D = {row['D']}$"
         for row in rows
         if row["threads"] == threads
     ]
