@@ -305,8 +305,9 @@ def _compare(label, kind, sides, teeth, truth=None, how="truth"):
         for a, b in combinations(sides, 2)
     ]
     worst = max(pairs, key=lambda pair: pair.ratio)
-    if worst.ratio <= 1 or last not in worst.names:
-        _bite(label, kind, sides[first], sides[last], errors[last], teeth)
+    gap = np.abs(sides[first] - sides[last]) if worst.ratio <= 1 else 0.0
+    if last not in worst.names or worst.ratio <= 1:
+        _bite(label, kind, sides[last], errors[last] + gap, teeth)
     if worst.ratio > 1:
         a, b = worst.names
         raise ClaimFails(
@@ -329,11 +330,10 @@ def _pair(a, b, sides, error, scale):
     return _Pair((a, b), *map(float, found))
 
 
-def _bite(label, kind, display, truth, error, teeth):
+def _bite(label, kind, truth, error, teeth):
     """A shift of any element by teeth * scale, either way, would be seen."""
     scale = float(np.max(np.abs(truth)))
-    slack = teeth * scale - np.abs(display - truth)
-    if scale == 0 or np.any(slack <= error + ROUNDING * scale):
+    if scale == 0 or np.any(teeth * scale <= error + ROUNDING * scale):
         raise Toothless(
             f"{label}, {kind}: the other side is {scale:.1e} at most, its "
             f"error up to {np.max(error):.1e}, so a display wrong by "

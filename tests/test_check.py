@@ -144,6 +144,16 @@ def test_wrong_libraries_are_refused_tightly(name):
         claim(display=truth, library=np.asarray(truth) * (1 + 1e-10))
 
 
+def test_a_wrong_display_beside_a_right_library_fails():
+    """By ClaimFails, with whatever the library: the check has teeth."""
+    for claim, truth in CLAIMS.values():
+        for c in (1.001, 1 + 1e-9, -1.0):
+            with pytest.raises(check.ClaimFails):
+                claim(display=np.multiply(c, truth), library=truth)
+            with pytest.raises(check.ClaimFails):
+                claim(display=truth, library=np.multiply(c, truth))
+
+
 def test_transposed_jacobian_is_named():
     """An asymmetric square Jacobian: [i, j] is d of_i / d at_j."""
     with pytest.raises(check.ClaimFails, match="transposed"):
