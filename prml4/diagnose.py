@@ -65,9 +65,13 @@ def diagnose(yours, right, at, terms=None, elsewhere=None):
     if _equal(wrong, within=CLOSE):
         return "not yet", NEARLY
     given = {id(args) for args in points}
-    outside = all(id(c.args) not in given for c in wrong)
-    q = _question(right, wrong, terms or {}, elsewhere or {})
-    return "not yet", (OUTSIDE if outside else "") + _first(q)
+    here = [c for c in wrong if id(c.args) in given]
+    sure = [c for c in here if c.right.size > 1]  # a number fits too easily
+    for some in filter(None, (wrong, sure)):
+        text = _first(_question(right, some, terms or {}, elsewhere or {}))
+        if text:
+            return "not yet", text if here else OUTSIDE + text
+    return "not yet", ("" if here else OUTSIDE) + UNEXPLAINED
 
 
 def resemblance(value, truth):
@@ -121,11 +125,12 @@ def _unusable(yours, args, truth):
 
 def _shape_hint(value, truth, numbers):
     """': it is transposed', or what else explains the shape, or ''."""
-    guesses = {f"the sum over axis {i} is missing": value.sum(i)
-               for i in range(value.ndim)}  # fmt: skip
+    guesses = {"it is transposed": value.T}
     if value.size == truth.size:
         guesses["an axis is too many or too few"] = value.reshape(truth.shape)
-    for words, guess in {"it is transposed": value.T, **guesses}.items():
+    for i in range(value.ndim):
+        guesses[f"the sum over axis {i} is missing"] = value.sum(i)
+    for words, guess in guesses.items():
         c = factor([guess], [truth], [numbers])
         if c is not None:
             return f": {_and(words, c)}"
@@ -275,7 +280,7 @@ def _question(right, cases, terms, elsewhere):
 
 
 def _first(q):
-    """What the first hypothesis that fits has to say."""
+    """What the first hypothesis that fits has to say, or ''."""
     tables = [table(c.args, q.names) for c in q.cases]
     for hypotheses in SEARCHES:
         for say, values, bases in hypotheses(q):
@@ -283,7 +288,7 @@ def _first(q):
             text = "" if c is None else say(c)
             if text:
                 return text
-    return UNEXPLAINED
+    return ""
 
 
 def _also(words):
@@ -394,8 +399,8 @@ def _replaced(q):
 
 REPLACED = (
     ("were 0: its term is missing", lambda x: 0 * x),
-    ("had the opposite sign", lambda x: -x),
     ("were 1 minus itself", lambda x: 1 - x),
+    ("had the opposite sign", lambda x: -x),
     ("were doubled (a factor 2)", lambda x: 2 * x),
     ("were halved (a factor ½)", lambda x: x / 2),
     ("were its reciprocal", lambda x: 1 / x),
