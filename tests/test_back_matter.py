@@ -60,8 +60,8 @@ def test_an_equation_of_a_slip_is_not_labelled_twice(book):
 def test_the_index_has_claims_and_definitions(book):
     """Formula, kind of check, residual and bound."""
     text = lines(back_matter.EquationIndex)
-    assert "\\frac{dy}{dx} = 2 x" in text and "a definition" in text
-    assert "1.0e-16 ≤ 2.2e-12" in text
+    assert "\\frac{dy}{dx} = 2 x" in text and "A definition." in text
+    assert "Checked as a gradient: 1.0e-16 ≤ 2.2e-12" in text
 
 
 def test_the_counts_add_up(book):

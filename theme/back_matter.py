@@ -121,7 +121,7 @@ COUNTED = (
     "Steps",
     "Checks",
     "Slips",
-    "Figures",
+    "Pictures",
     "Exercises",
 )
 
@@ -134,7 +134,7 @@ def counts_of(chapter):
         chapter.steps,
         sum(c.counts for c in chapter.checks),
         len(chapter.slips),
-        len(chapter.figures),
+        len(chapter.pictures),
         len(chapter.exercises),
     ]
 
@@ -173,7 +173,10 @@ REFUTED = re.compile(r"as written: (.+?) · ✓ corrected: residual (\S+ ≤ \S+
 
 def residuals(slip):
     """What the chapter's cell printed, as written and corrected."""
-    as_written, corrected = REFUTED.search(slip.line).groups()
+    found = REFUTED.search(slip.line)
+    if not found:
+        return "Not run yet."
+    as_written, corrected = found.groups()
     return f"**As written: {as_written}. Corrected: {corrected}.**"
 
 
@@ -228,34 +231,56 @@ class EquationIndex(Assembled):
     """Every numbered equation: formula, function, check and residual."""
 
     def markdown(self):
-        """A section for each chapter, a row for each equation."""
+        """A section for each chapter, an entry for each equation."""
         for chapter in reader.chapters():
-            if not chapter.equations:
-                continue
             yield f"## {number(chapter)} · {chapter.title}"
             yield ""
-            rows = [equation_row(chapter, e) for e in chapter.equations]
-            header = ["Equation", "Formula", "Checked"]
-            yield from table(header, rows, [3, 8, 5])
+            for equation in chapter.equations:
+                yield from equation_entry(chapter, equation)
 
 
-def equation_row(chapter, equation):
-    """Number and label, formula, and what the checks said."""
+def equation_entry(chapter, equation):
+    """Number and label; formula; what was compared, and the residuals."""
     checks = [
         c for c in chapter.checks if c.counts and c.label == equation.label
     ]
-    name = f"{{eq}}`{equation.label}`\n\n`{equation.label}`"
-    formula = f"$$\n{equation.tex}\n$$"
+    yield f"{{eq}}`{equation.label}` · `{equation.label}`"
+    yield ": $$"
+    yield from (f"  {line}" for line in formula(equation).splitlines())
+    yield "  $$"
+    yield ""
     if equation.is_definition:
-        return [name, formula, "a definition"]
-    return [name, formula, "\n\n".join(map(check_entry, checks))]
+        yield "  A definition."
+    for check in checks:
+        end = "" if check is checks[-1] else "\\"
+        yield f"  {check_entry(check)}{end}"
+    yield ""
+
+
+def formula(equation):
+    """The display without the punctuation of the sentence around it."""
+    return re.sub(r"\s*[.,;]?\s*$", "", equation.tex)
 
 
 def check_entry(check):
-    """Kind of check, function behind it, residual and bound."""
-    functions = ", ".join(f"`{name}`" for name in check.library)
-    result = f"{check.residual:.1e} ≤ {check.bound:.1e}"
-    return f"{check.kind}{': ' if functions else ''}{functions}\n\n{result}"
+    """Kind of check, functions behind it, residual and bound."""
+    functions = " and ".join(f"`{name}`" for name in check.library)
+    by = f", with {functions}" if functions else ""
+    numbers = reader.RESIDUAL.search(check.line)
+    residual = " ≤ ".join(numbers.groups()) if numbers else "not run yet"
+    return f"Checked as {KINDS[check.kind]}{by}: {residual}"
+
+
+KINDS = {
+    "gradient": "a gradient",
+    "jacobian": "a Jacobian",
+    "hessian": "a Hessian",
+    "integral": "an integral",
+    "moments": "an average",
+    "identity": "an identity",
+    "limit": "a limit",
+    "psd": "a semidefinite matrix",
+}
 
 
 # ---------------------------------------------------------- measured results
@@ -304,9 +329,6 @@ class SpeedReport(Assembled):
             yield "Nothing has been measured yet: run `make bench`."
             return
         report = json.loads(path.read_text("utf-8"))
-        versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
-        yield f"{report['setting']} Versions: {versions}."
-        yield ""
         for threads in sorted({c["threads"] for c in report["cells"]}):
             yield f"## BLAS at {counted(threads, 'thread')}"
             yield ""
@@ -317,6 +339,10 @@ class SpeedReport(Assembled):
             ]
             yield from table(SPEED_HEADER, map(speed_row, cells), SPEED_WIDTHS)
             yield from growth(report["growth"], threads)
+        versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
+        yield "## How it was measured"
+        yield ""
+        yield f"{report['setting']} Versions: {versions}."
         yield (
             f"Importing the library adds {report['import_ms']:.0f} ms to "
             "importing NumPy and SciPy."

@@ -171,6 +171,13 @@ def has_image(cell):
     return bool(kinds & {"image/png", "image/jpeg", "image/svg+xml"})
 
 
+def draws(tree):
+    """Whether a cell calls one of the two functions that show a picture."""
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    shown = {ast.unparse(n.func) for n in calls}
+    return bool(shown & {"book.show", "book.slider"})
+
+
 # -------------------------------------------------------------------- Markdown
 def without_code(text):
     """The text without literal code: fences that are no directives, spans."""
@@ -453,6 +460,11 @@ class Chapter:
     def figures(self):
         """Pictures, with what the metadata says of them."""
         return [make_figure(c) for c in self.code if has_image(c)]
+
+    @cached_property
+    def pictures(self):
+        """Indices of the cells that show a figure or a slider picture."""
+        return [c.index for c in self.code if has_image(c) or draws(c.tree)]
 
     @cached_property
     def exercises(self):

@@ -471,17 +471,11 @@ def parts_are_there(chapter):
     missing = [s for s in SECTIONS if not chapter.section(s)]
     complaints = [f"{chapter.name}: no section “{s}”" for s in missing]
     third = chapter.headings[2][1] if len(chapter.headings) > 2 else 0
-    drawn = [c.index for c in chapter.code if has_image(c) or draws(c)]
-    if not drawn or drawn[0] > third:
+    if not chapter.pictures or chapter.pictures[0] > third:
         complaints.append(f"{chapter.name}: no picture before the third ##")
     if not re.search(r"\{cite[\w:]*\}`", chapter.section("Further reading")):
         complaints.append(f"{chapter.name}: further reading cites nothing")
     return complaints
-
-
-def draws(cell):
-    """Whether a cell makes a picture."""
-    return bool({"book.show", "book.slider"} & calls_of(cell.tree))
 
 
 def summary_is_a_table(chapter):
