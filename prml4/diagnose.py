@@ -66,12 +66,23 @@ def diagnose(yours, right, at, terms=None, elsewhere=None):
         return "not yet", NEARLY
     given = {id(args) for args in points}
     here = [c for c in wrong if id(c.args) in given]
-    sure = [c for c in here if c.right.size > 1]  # a number fits too easily
-    for some in filter(None, (wrong, sure)):
-        text = _first(_question(right, some, terms or {}, elsewhere or {}))
+    text = _explained(right, wrong, here, terms or {}, elsewhere or {})
+    return "not yet", ("" if here else OUTSIDE) + text
+
+
+def _explained(right, wrong, here, terms, elsewhere):
+    """The first sentence that fits all cases, or those at the points given.
+
+    Terms given as values hold there only. A single number fits too easily.
+    """
+    general = {n: t for n, t in terms.items() if callable(t)}
+    sure = [c for c in here if c.right.size > 1]
+    trials = [(here, terms)] if general != terms else []
+    for cases, known in (*trials, (wrong, general), (sure, terms)):
+        text = cases and _first(_question(right, cases, known, elsewhere))
         if text:
-            return "not yet", text if here else OUTSIDE + text
-    return "not yet", ("" if here else OUTSIDE) + UNEXPLAINED
+            return text
+    return UNEXPLAINED
 
 
 def resemblance(value, truth):

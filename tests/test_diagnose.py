@@ -220,6 +220,20 @@ def test_coincidences_do_not_deceive():
     assert "right at the point given, but not near it" in found.diagnosis
 
 
+def test_terms_may_be_values():
+    """They hold at the point given, where the answer is then explained."""
+    found = check.attempt(
+        "e", lambda *a: G(*a[:3]), MG, gm, terms={"prior": alpha * (w - m0)}
+    )
+    assert found.diagnosis == "the prior term is missing"
+
+
+def test_readers_may_use_their_notebook_variables():
+    """The global Phi and t: wrong elsewhere, but the sign is still named."""
+    found = check.attempt("e", lambda w, *a: -G(w, Phi, t), G, g)
+    assert found.diagnosis == "the sign is flipped"
+
+
 def test_wrong_at_one_of_two_points():
     """The points where the answer is right do not hide the sign."""
 
