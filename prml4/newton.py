@@ -20,7 +20,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky
 
 ROUNDING = 2e-8  # a decrement d promises d^2 / 2 = 2e-16: less than E can show
 BLOCK = 2**22  # bytes of Phi worked on at once, so that they stay in cache
-CHEAP = 2 * 10**6  # N M^2 up to which Hessians of all rows cost next to nothing
+CHEAP = 6 * 10**5  # N M^2 up to which Hessians of all rows cost next to nothing
+SMALL = 300  # rows per column below which a 20th of them is a poor guide
 DEPENDENT = 1e-10  # share of a column's curvature that the others leave to it
 
 
@@ -111,9 +112,9 @@ def minimise(objective, w0, *, tol=ROUNDING, max_iter=100, damped=True):
     """w <- w - eta H^{-1} g until the step promises no more, PRML (4.92).
 
     `objective(w)` returns (E, g, H).  The step length eta is 1, halved until
-    E falls by a fair share (damped) or left at 1 (undamped).  We stop after a
-    step whose decrement was at most tol sqrt(1 + |E|): its gain is lost in
-    the rounding of E.
+    E falls by a fair share (damped) or left at 1 (undamped).  The end is where
+    the decrement sqrt(g^T H^{-1} g) is at most tol sqrt(1 + |E|): what another
+    step would gain is lost in the rounding of E.
     """
     best = iterate(objective, w0, tol=tol, max_iter=max_iter, damped=damped)
     if not best.converged:
@@ -131,15 +132,17 @@ def iterate(objective, w0, *, tol=ROUNDING, max_iter=100, damped=True):
     w = np.array(w0, dtype=np.float64)
     E, g, H = objective(w)
     trace, converged = [E], False
-    while not converged and len(trace) <= max_iter:
+    while len(trace) <= max_iter:
         try:
             step, decrement = newton_step(g, H)
         except (LinAlgError, ValueError):  # H singular, or no longer finite
             break
-        moved = search(objective, w, E, step, decrement, damped=damped)
+        converged = decrement <= tol * np.sqrt(1 + abs(E))
+        moved = None
+        if not converged:
+            moved = search(objective, w, E, step, decrement, damped=damped)
         if moved is None:
             break
-        converged = decrement <= tol * np.sqrt(1 + abs(E))
         w, E, g, H = moved
         trace.append(E)
     return Minimum(w, H, E, g, bool(converged), tuple(trace))
@@ -215,7 +218,7 @@ def head_start(objective):
     where its columns are correlated beyond chance, the H of all rows.
     """
     N, M = objective.Phi.shape
-    small = N < 200 * M
+    small = N < SMALL * M
     sample = objective.sample(4 * M if small else N // 20)
     n, w = len(sample.Phi), objective.m0
     if not small:

@@ -33,9 +33,9 @@ def real(name, value):
 
 def finite(name, array):
     """`array` itself if its entries and the sum of their squares are finite."""
-    axes = "ij"[: array.ndim]
+    flat = array.ravel(order="K")  # a view if the memory has no gaps
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.einsum(f"{axes},{axes}->", array, array)
+        squares = np.vdot(flat, flat)
     if not np.isfinite(squares):
         at = np.unravel_index(np.argmax(np.abs(array)), array.shape)
         where = ", ".join(str(i) for i in at)
