@@ -47,6 +47,8 @@ REPAIRS = (
     (r'(<section) id="(?:exercise|solution|proof)-content"', r"\1"),
     # the space before a link is no part of it
     (r"(Solution to)(<a [^>]*>) ", r"\1 \2"),
+    # the empty corner of a table heads nothing
+    (r'<th class="head"><p></p></th>', "<td></td>"),
     # a residual and its bound stand on one line
     (r"(residual \S+ ≤ [-+.\de]+)", r'<span class="nowrap">\1</span>'),
     # no line begins with the comma that belongs to a formula
