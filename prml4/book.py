@@ -167,6 +167,15 @@ def _range(name, values, mean=False):
     return f"{name} {low} to {high}{centre}"
 
 
+def _decades(name, values):
+    """On a log axis noise changes every digit, but hardly the decade."""
+    values = np.log10(values[np.isfinite(values) & (values > 0)])
+    if not values.size:
+        return f"{name} empty"
+    low, high = np.floor(values.min()), np.ceil(values.max())
+    return f"{name} 1e{low:.0f} to 1e{high:.0f}"
+
+
 def _vertices(artist):
     """(n, 2) data coordinates of whatever an artist draws."""
     if hasattr(artist, "get_xydata"):
@@ -194,14 +203,21 @@ def _kinds(ax):
     yield "shapes", list(ax.patches)
 
 
+def _extent(axis, name, values, mean=False):
+    if axis.get_scale() == "log":
+        return _decades(name, values)
+    return _range(name, values, mean)
+
+
 def _describe(ax):
     parts = []
     for kind, artists in _kinds(ax):
         if artists:
             xy = np.vstack([_vertices(a) for a in artists])
             count = len(xy) if kind == "points" else len(artists)
-            x = _range("x", xy[:, 0])
-            y = _range("y", xy[:, 1], mean=kind in ("curves", "points"))
+            mean = kind in ("curves", "points")
+            x = _extent(ax.xaxis, "x", xy[:, 0])
+            y = _extent(ax.yaxis, "y", xy[:, 1], mean)
             parts.append(f"{kind} {count}, {x}, {y}")
     for image in ax.images:
         values = np.ma.filled(image.get_array().astype(float), np.nan)

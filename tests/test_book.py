@@ -307,3 +307,15 @@ def test_table_names_its_columns_and_rows():
     ]
     with pytest.raises(ValueError, match="2 cells"):
         book.table([["Newton"]], ["method", "steps"], "Two ways")
+
+
+def test_log_axes_are_described_in_whole_decades():
+    """Rounding errors differ between machines; their decades hardly do."""
+    texts = []
+    for wiggle in (1.0, 1.2):
+        fig, ax = plt.subplots()
+        ax.loglog([2e-5, 3e-2], [wiggle * 2e-16, 4e-3])
+        texts.append(book.drawn(fig).text)
+        plt.close(fig)
+    assert texts[0] == texts[1]
+    assert "x 1e-5 to 1e-1, y 1e-16 to 1e-2" in texts[0]
