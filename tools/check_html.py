@@ -76,7 +76,8 @@ class Page(HTMLParser):
         ):
             self.faults.append(f"<{tag} role=img> without a name")
         if tag not in VOID:
-            verbatim = tag in VERBATIM or "math" in given.get("class", "")
+            classes = given.get("class", "").split()
+            verbatim = tag in VERBATIM or "math" in classes
             self.open.append((tag, verbatim))
 
     def handle_endtag(self, tag):
