@@ -21,7 +21,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky
 ROUNDING = 2e-8  # a decrement d promises d^2 / 2 = 2e-16: less than E can show
 BLOCK = 2**22  # bytes of Phi worked on at once, so that they stay in cache
 CHEAP = 6 * 10**5  # N M^2 up to which Hessians of all rows cost next to nothing
-SMALL = 300  # rows per column below which a 20th of them is a poor guide
+FEW = 20  # rows per column from which on a part of them stands for all
+SMALL = 300  # rows per column below which a 20th of them is a poor start
 DEPENDENT = 1e-10  # share of a column's curvature that the others leave to it
 
 
@@ -201,7 +202,7 @@ def bfgs(B, s, y):
 def descend(objective, *, tol=ROUNDING):
     """w <- argmin of E over every 20th row, then of E over all, from there."""
     N, M = objective.Phi.shape
-    if N * M**2 > CHEAP:
+    if N * M**2 > CHEAP and N >= FEW * M:
         try:
             best = refine(objective, *head_start(objective), tol=tol)
             if best.converged:
@@ -214,8 +215,9 @@ def descend(objective, *, tol=ROUNDING):
 def head_start(objective):
     """w and B = (n / N) H^{-1} of a sample of n rows; LinAlgError if it fails.
 
-    Of a sample too small to be worth fitting we take the diagonal of H, or,
-    where its columns are correlated beyond chance, the H of all rows.
+    A sample too small to be worth fitting tells only whether the columns are
+    correlated beyond chance.  If so we take the H of all rows, if not twice
+    the inverse diagonal: H is at its largest at the start.
     """
     N, M = objective.Phi.shape
     small = N < SMALL * M
@@ -231,7 +233,7 @@ def head_start(objective):
     d = np.sqrt(np.diag(H))
     C = H / np.outer(d, d)
     if np.sum(C**2) - M <= 2 * M**2 / n:
-        return w, np.diag(n / N / d**2)
+        return w, np.diag((1 + small) * n / N / d**2)
     if small:
         n, H = N, objective(w)[2]
     return w, cho_solve(cho_factor(H), np.eye(M)) * (n / N)

@@ -193,6 +193,15 @@ def test_a_sample_that_misleads_is_not_used(rng):
     assert best.converged and np.abs(best.gradient).max() <= 1e-8 * N
 
 
+@pytest.mark.parametrize("N, M", [(30, 200), (1500, 80)])
+def test_few_rows_for_many_columns_need_no_sample(rng, N, M):
+    """Fewer rows than columns, or not many more: Newton on all of them."""
+    f = problem(rng, N, M, alpha=1.0)
+    best = newton.descend(f)
+    assert best.converged and best.H is not None
+    assert np.abs(f(best.w)[1]).max() < 1e-6
+
+
 def test_sample_is_spread_over_the_rows_without_repeats():
     """Runs of 64, and as many rows in each quarter as in the others."""
     N = 10**5
