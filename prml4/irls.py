@@ -104,14 +104,13 @@ def fit_irls(
 
     Stops like `newton.minimise`: the decrement is at most tol sqrt(1 + |E|).
     """
-    Phi = validate.design(Phi)
-    N, M = Phi.shape
-    t = validate.binary_targets(t, N)
-    w = np.zeros(M) if w0 is None else validate.vector("w0", w0, M, "column")
+    Phi, t, weights = validate.two_classes(Phi, t, weights)
+    M = Phi.shape[1]
+    w = validate.vector_or_zeros("w0", w0, M, "column")
     given = {
         "alpha": validate.precisions(alpha, M),
-        "m0": None if m0 is None else validate.vector("m0", m0, M, "column"),
-        "weights": validate.observation_weights(weights, N),
+        "m0": validate.vector_or_zeros("m0", m0, M, "column"),
+        "weights": weights,
     }
     if not given["alpha"].all():
         validate.independent_columns(Phi[:, given["alpha"] == 0])

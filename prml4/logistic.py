@@ -126,31 +126,34 @@ class LogisticFit:
 
 def fit(Phi, t, *, alpha=0.0, m0=None, weights=None, tol=newton.ROUNDING):
     """w = argmin E(w) + 1/2 (w - m0)^T A (w - m0), PRML (4.90), (4.142)."""
-    Phi = validate.design(Phi)
-    N, M = Phi.shape
-    t = validate.binary_targets(t, N)
-    weights = validate.observation_weights(weights, N)
+    Phi, t, weights = validate.two_classes(Phi, t, weights)
+    M = Phi.shape[1]
     alpha = validate.precisions(alpha, M)
-    m0 = np.zeros(M) if m0 is None else validate.vector("m0", m0, M, "column")
+    m0 = validate.vector_or_zeros("m0", m0, M, "column")
     if not alpha.all():
         validate.both_classes(t, weights)
     objective = newton.Objective(Phi, cross_entropy(t), weights, alpha, m0)
     best, separated = newton.descend(objective, tol=tol), None
-    if best.H is None and np.abs(Phi @ best.w).max() > STEEP:
+    if best.H is None and steepness(Phi, best.w) > STEEP:
         best = newton.iterate(objective, best.w, tol=tol)
     if not settled(best, objective):
         best, separated = second_look(best, objective, t)
     complain(best, separated)
-    H = partial(map_hessian, best.w, Phi, alpha, weights)
     return LogisticFit(
-        best.w,
-        best.error,
-        best.gradient,
-        best.converged,
-        separated,
-        best.trace,
-        H,
+        w=best.w,
+        error=best.error,
+        gradient=best.gradient,
+        converged=best.converged,
+        separated=separated,
+        trace=best.trace,
+        hessian=partial(map_hessian, best.w, Phi, alpha, weights),
     )
+
+
+def steepness(Phi, w):
+    """max_n |w^T phi_n|."""
+    a = Phi @ w
+    return np.abs(a, out=a).max()
 
 
 def settled(best, objective):
@@ -255,12 +258,10 @@ def fit_sequential(
     `rate(k)` is eta_k for k = 1, 2, ..., epochs N; rows are drawn with
     replacement, so that every step is unbiased for grad E / N.
     """
-    Phi = validate.design(Phi)
+    Phi, t, weights = validate.two_classes(Phi, t, weights)
     N, M = Phi.shape
-    t = validate.binary_targets(t, N)
-    weights = validate.observation_weights(weights, N)
     c = np.ones(N) if weights is None else weights
-    w = np.zeros(M) if w0 is None else validate.vector("w0", w0, M, "column")
+    w = validate.vector_or_zeros("w0", w0, M, "column")
     path, trace = [w], [error(w, Phi, t, weights)]
     for k, n in enumerate(rng.integers(N, size=epochs * N), start=1):
         phi = Phi[n]
@@ -270,17 +271,13 @@ def fit_sequential(
             path.append(w)
         if k % N == 0:
             trace.append(error(w, Phi, t, weights))
-    g = np.abs(gradient(w, Phi, t, weights)).max() / c.sum()
-    if g > tol:
-        warnings.warn(
-            f"after {epochs * N} updates a gradient component is still "
-            f"{g:.1e} per observation",
-            newton.NotConverged,
-            stacklevel=2,
-        )
     path = np.array(path)
     average = path[len(path) // 2 :].mean(axis=0)
-    return SequentialFit(w, average, path, tuple(trace), bool(g <= tol))
+    slope = np.abs(gradient(w, Phi, t, weights)).max() / c.sum()
+    if slope > tol:
+        said = f"after {epochs * N} updates max |grad E| / N is {slope:.1e}"
+        warnings.warn(said, newton.NotConverged, stacklevel=2)
+    return SequentialFit(w, average, path, tuple(trace), bool(slope <= tol))
 
 
 def sequential_runs(Phi, t, *, rate, steps, runs, rng, w0=None):

@@ -68,6 +68,18 @@ def vector(name, value, size, per):
     return finite(name, value)
 
 
+def vector_or_zeros(name, value, size, per):
+    """Vector of `size` finite real numbers, or as many zeros for None."""
+    return np.zeros(size) if value is None else vector(name, value, size, per)
+
+
+def two_classes(Phi, t, weights=None):
+    """Phi, t and weights of a two-class problem, all rows accounted for."""
+    Phi = design(Phi)
+    N = len(Phi)
+    return Phi, binary_targets(t, N), observation_weights(weights, N)
+
+
 def binary_targets(t, N):
     """Targets (N,) in {0, 1} as floats; any other coding is refused."""
     t = real("t", t)

@@ -409,7 +409,7 @@ def test_sequential_steps_are_those_of_the_formula(data):
     """The first two updates written out."""
     Phi, t = data
     rate = logistic.power_rate(0.5, 3, 0.75)
-    with pytest.warns(newton.NotConverged, match="per observation"):
+    with pytest.warns(newton.NotConverged, match="after 80 updates"):
         run = logistic.fit_sequential(
             Phi, t, rate=rate, epochs=1, rng=np.random.default_rng(1), tol=1e-9
         )
