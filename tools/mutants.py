@@ -112,8 +112,10 @@ def mutants(stem, name):
             continue
         for new in alternatives(node):
             tree = substitute(original, index, new)
-            line = getattr(node, "lineno", 0)
-            fault = f"line {line}: {shown(node)} → {shown(new)}"
+            up = isinstance(node, SMALL)
+            before = context(original, index, up)
+            after = context(tree, index, up)
+            fault = f"line {before.lineno}: {shown(before)} → {shown(after)}"
             found.setdefault(ast.dump(tree), Mutant(stem, name, fault, tree))
     return list(found.values())
 
@@ -138,7 +140,7 @@ def spared(tree):
 def is_tolerance(node):
     """A tiny number or `tol`, or a product with one."""
     if isinstance(node, ast.Constant):
-        return isinstance(node.value, float) and 0 < abs(node.value) < 1e-3
+        return isinstance(node.value, float) and 0 < abs(node.value) <= 1e-3
     if isinstance(node, ast.Name):
         return node.id in ("tol", "EPS")
     is_sum = isinstance(node, ast.BinOp) and isinstance(
@@ -171,10 +173,22 @@ def substitute(tree, index, new):
     return ast.fix_missing_locations(tree)
 
 
+SMALL = (ast.Name, ast.Constant, ast.Attribute, ast.UnaryOp)
+
+
+def context(tree, index, up):
+    """The index-th node; what encloses it, if it is too small to show."""
+    places = [(tree, tree)]
+    for node, _ in places:  # grows, in the order of ast.walk
+        places += [(inner, node) for inner in ast.iter_child_nodes(node)]
+    node, parent = places[index]
+    return parent if up and hasattr(parent, "lineno") else node
+
+
 def shown(node):
     """A node as one line of code."""
     text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= 60 else text[:57] + "…"
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def alternatives(node):
