@@ -19,7 +19,6 @@ import numpy as np
 from scipy import integrate
 
 EPS = float(np.finfo(float).eps)
-TINY = float(np.finfo(float).tiny)
 RATIO = 2.0  # neighbouring steps of a ladder
 NEARBY = 2.0 ** np.array([-14, -24, -34])  # noise is measured at these h / h_0
 ROWS = (10, 20, 30, 40, 50)  # a ladder grows until rounding has won
@@ -100,7 +99,8 @@ def richardson(values, powers, rounding=0.0):
 def aitken(values, rounding=0.0):
     """v_k - (v_k - v_k-1)^2 / (v_k - 2 v_k-1 + v_k-2), thrice; best entry.
 
-    Removes a term c h_k^p without knowing p, then the next such term.
+    Removes a term c h_k^p without knowing p, then the next such term. Not
+    knowing p costs a factor four in the error.
     """
     column, noise = _columns(values, rounding)
     best = _better(_nothing(column), column[2:], _tail(column, noise))
@@ -115,7 +115,7 @@ def aitken(values, rounding=0.0):
         if len(column) < 3:
             break
         error = np.maximum(_tail(column, noise), again * np.abs(change[2:]))
-        best = _better(best, column[2:], error + noise[2:])
+        best = _better(best, column[2:], 4 * (error + noise[2:]))
     return best
 
 
@@ -131,11 +131,11 @@ def _nothing(column):
 
 
 def _tail(column, noise):
-    """What is still to come after each entry but the first two.
+    """What each entry but the first two may still be off by.
 
     The last step d_k, or 2 d_k q / (1 - q) for steps that shrink by a
-    factor q = d_k / d_k-1; beyond q = 0.8 nothing can be said. Later
-    entries may be noisier, but must not lie further off than that.
+    factor q = d_k / d_k-1; beyond q = 0.8 nothing can be said. And twice
+    the distance of later entries beyond their noise.
     """
     steps = np.abs(np.diff(column, axis=0))
     beyond = np.maximum(steps - noise[1:] - noise[:-1], 0.0)
@@ -225,7 +225,7 @@ def complex_partials(f, x):
     except (TypeError, ValueError, ArithmeticError, Warning):
         return None
     value, moved = (np.stack(side, axis=-1) for side in (here, near))
-    error = np.abs(moved - value) + 8 * EPS * np.abs(value) + TINY / 1e-20
+    error = np.abs(moved - value) + 8 * EPS * np.abs(value)
     shape = value.shape[:-1] + x.shape
     return Estimate(value.reshape(shape), error.reshape(shape))
 
@@ -415,7 +415,7 @@ def limit_of(f, to):
             for found in (known, free):  # a longer ladder may be noisier
                 best = _better(best, found.value[None], found.error[None])
         scale = np.max(np.abs(best.value))
-        if np.all(best.error <= 1e-9 * scale):
+        if np.all(best.error <= 1e-7 * scale):
             break
     return best
 

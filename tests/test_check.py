@@ -213,7 +213,8 @@ def test_psd():
     assert LINE.search(repr(check.psd("c", lambda: H)))
     check.psd("c", H, display=sum(np.outer(v, v) for v in V))
     check.psd("c", H + np.eye(3), rank=3)
-    for bad in (H - 1e-9 * np.eye(3), -H, H + np.eye(3, k=1) * 1e-9):
+    skew = np.eye(3) + np.eye(3, k=1) * 1e-9
+    for bad in (H - 1e-9 * np.eye(3), -H, skew):
         with pytest.raises(check.ClaimFails, match="semidefinite"):
             check.psd("c", bad)
     for rank in (1, 3):
@@ -290,6 +291,13 @@ def test_arrays_with_zeros_keep_their_teeth():
     check.jacobian("c", np.sin, x0, display=diagonal)
     with pytest.raises(check.ClaimFails):
         check.jacobian("c", np.sin, x0, display=diagonal + np.eye(3, k=1) / 999)
+
+
+def test_a_residual_uses_up_part_of_the_teeth():
+    """5e-4 off already: a further 1e-3, the other way, would pass."""
+    with pytest.raises(check.Toothless):
+        check.identity("c", display=1.0, other=1.0005, error=6e-4)
+    check.identity("c", display=1.0, other=1.0001, error=2e-4)
 
 
 def test_one_vague_element_makes_the_check_toothless():

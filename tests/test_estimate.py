@@ -261,6 +261,27 @@ def test_quadrature_lies_within_its_error(case):
     assert error <= 1e-4 * (abs(truth) or 1)
 
 
+def test_odd_integrands_do_not_exhaust_the_quadrature():
+    """Half of nothing is still nothing: the scale comes from |f|."""
+    calls = []
+
+    def odd(x):
+        calls.append(x)
+        return math.sin(x) * math.exp(-abs(x))
+
+    value, error = estimate.quadrature(odd, [(-INF, INF)])
+    assert abs(value) <= error < 1e-10
+    assert len(calls) < 20_000
+
+
+def test_an_overlooked_peak_is_not_trusted():
+    """The fine pass misses what the rough pass saw, and the error says so."""
+    value, error = estimate.quadrature(
+        lambda x: normal(x, 0.3, 1e-3) + np.sin(14 * np.pi * x), [(0, 1)]
+    )
+    assert abs(value - 1) <= error
+
+
 def test_quadrature_of_an_array_valued_function():
     """Moments 0, 1, 2 of a normal in one call."""
     value, error = estimate.quadrature(
@@ -320,6 +341,26 @@ def test_hopeless_limits_are_not_trusted(f):
     """Divergent, oscillating and logarithmic sequences get huge errors."""
     value, error = estimate.limit_of(f, INF)
     assert error >= 5e-3 * abs(value)
+
+
+@pytest.mark.parametrize(
+    ("f", "truth", "furthest"),
+    [
+        (lambda N: (1 + 1 / N) ** N, math.e, 2**10),
+        (lambda N: 1 + 1 / math.sqrt(N) - 2 / N, 1.0, 2**30),
+    ],
+)
+def test_limit_goes_no_further_than_it_must(f, truth, furthest):
+    """Integer powers take ten points (Richardson), others thirty (Aitken)."""
+    seen = []
+
+    def watched(N):
+        seen.append(N)
+        return f(N)
+
+    value, error = estimate.limit_of(watched, INF)
+    assert abs(value - truth) <= error < 1e-7
+    assert max(seen) < furthest
 
 
 def test_richardson_removes_the_powers_it_is_told():
