@@ -164,3 +164,43 @@ def _dependence(j, others):
     listed = ", ".join(str(i) for i in np.sort(others)[:5])
     more = ", ..." if others.size > 5 else ""
     return f"column {j} is a combination of {listed}{more}"
+
+
+def classes(t, N, K=None):
+    """Class numbers (N,) as integers and K; each of 0, ..., K - 1 has rows.
+
+    K is one more than the largest number unless it is given.
+    """
+    t = real("t", t)
+    if t.shape != (N,):
+        raise ValueError(
+            f"t must have shape ({N},), one class number per row; got {t.shape}"
+        )
+    top = t.max() + 1 if K is None else K
+    with np.errstate(invalid="ignore"):
+        numbers = t.astype(np.intp)
+    if top < 2 or t.min() < 0 or not np.array_equal(numbers, t):
+        raise ValueError(_class_numbers(t, K))
+    if t.max() >= top:
+        raise ValueError(_class_numbers(t, K))
+    found = np.flatnonzero(np.bincount(numbers)) if top <= N else np.unique(t)
+    if found.size < top:
+        gap = np.flatnonzero(np.r_[found, -1] != np.arange(found.size + 1))[0]
+        raise ValueError(
+            f"class {gap} has no rows, so that nothing can be estimated for "
+            f"it; t must hold each of 0, ..., {top - 1:g}: leave the class out "
+            "and number the others without gaps"
+        )
+    return numbers, int(top)
+
+
+def _class_numbers(t, K):
+    """What t holds, and what it should hold."""
+    found = np.unique(t)
+    shown = ", ".join(f"{v:g}" for v in found[:5])
+    more = ", ..." if found.size > 5 else ""
+    last = "K - 1" if K is None else f"{K - 1}"
+    return (
+        f"t must hold the class numbers 0, ..., {last} of at least two "
+        f"classes; got {{{shown}{more}}}"
+    )

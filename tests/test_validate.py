@@ -139,3 +139,49 @@ def test_rank_is_that_of_exact_arithmetic(A):
     else:
         with pytest.raises(ValueError, match="got rank"):
             validate.independent_columns(A)
+
+
+@given(
+    st.integers(2, 6).flatmap(
+        lambda K: st.tuples(
+            st.just(K),
+            st.permutations(range(K)),
+            st.lists(st.integers(0, K - 1), max_size=9),
+        )
+    ),
+    st.sampled_from([int, float, np.int8, np.float32]),
+)
+def test_class_numbers_come_back_as_integers(drawn, kind):
+    """With or without K; the input may be of any kind and stays as it is."""
+    K, each, more = drawn
+    t = np.array([*each, *more], kind)
+    t.flags.writeable = False
+    for given_K in (None, K):
+        numbers, found = validate.classes(t, len(t), given_K)
+        assert found == K and numbers.dtype == np.intp
+        np.testing.assert_array_equal(numbers, t)
+
+
+@pytest.mark.parametrize(
+    "t, K, said",
+    [
+        ([0, 0], None, r"of at least two classes; got \{0\}"),
+        ([-1, 1], None, r"0, \.\.\., K - 1 .* got \{-1, 1\}"),
+        ([0, 0.5], None, r"got \{0, 0\.5\}"),
+        ([0, np.nan], None, r"got \{0, nan\}"),
+        ([0, np.inf], None, r"got \{0, inf\}"),
+        ([0, 1, 2], 2, r"0, \.\.\., 1 .* got \{0, 1, 2\}"),
+        ([0, 1], 1, "of at least two classes"),
+        ([0, 2], None, "class 1 has no rows"),
+        ([1, 1], None, "class 0 has no rows"),
+        ([0, 1], 3, r"class 2 has no rows.* each of 0, \.\.\., 2"),
+        ([0, 1, 0, 1], 3, "class 2 has no rows"),
+        ([0, 1, 1e9], None, "class 2 has no rows"),
+        ([[0, 1]], None, r"must have shape \(1,\).* got \(1, 2\)"),
+        (["a", "b"], None, "t must hold real numbers"),
+    ],
+)
+def test_other_class_numbers_are_refused(t, K, said):
+    """One class, gaps, fractions, NaN, labels outside the set, a matrix."""
+    with pytest.raises(ValueError, match=said):
+        validate.classes(t, len(t), K)
