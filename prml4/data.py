@@ -4,7 +4,7 @@
     t  (N,)    targets, 0.0 or 1.0
     w  (M,)    weights, M = D + 1, the bias first as in with_bias
 
-scikit-learn is needed for the two cancer sets only, and imported there.
+scikit-learn is needed for its own sets only, and imported there.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from prml4.special import sigmoid
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Inputs and targets of a two-class problem."""
+    """Inputs and targets of a classification problem."""
 
     X: np.ndarray  # (N, D) inputs
-    t: np.ndarray  # (N,) targets in {0, 1}, as floats
+    t: np.ndarray  # (N,) targets in {0, 1} or {0, ..., K - 1}, as floats
     names: tuple[str, ...]  # D names, with units where there are any
     source: str  # where the numbers come from
 
@@ -169,4 +169,45 @@ def separable(rng, N, *, D=2, margin=0.5):
         names=tuple(f"x{i + 1}" for i in range(D)),
         source=f"drawn with margin {margin} around a hyperplane",
         w=np.concatenate([[0.0], u]),
+    )
+
+
+# Three classes and more: t holds 0.0, 1.0, ..., K - 1.
+
+
+def iris():
+    """150 irises of three species, four measures in cm (Fisher 1936).
+
+    t = 0 is setosa, 1 versicolor, 2 virginica; fifty flowers of each.
+    """
+    from sklearn.datasets import load_iris
+
+    table = load_iris()
+    return Data(
+        X=table.data,
+        t=table.target.astype(float),
+        names=tuple(map(str, table.feature_names)),
+        source=(
+            "Fisher (1936), The use of multiple measurements in taxonomic "
+            "problems, Annals of Eugenics 7, 179-188"
+        ),
+    )
+
+
+def wine():
+    """178 wines of three cultivars, thirteen chemical measures (Forina 1988).
+
+    t = 0 is Barolo (59 wines), 1 Grignolino (71), 2 Barbera (48).
+    """
+    from sklearn.datasets import load_wine
+
+    table = load_wine()
+    return Data(
+        X=table.data,
+        t=table.target.astype(float),
+        names=tuple(map(str, table.feature_names)),
+        source=(
+            "Forina et al. (1988), PARVUS: an extendible package for data "
+            "exploration, classification and correlation, Genoa"
+        ),
     )

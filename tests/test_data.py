@@ -226,3 +226,19 @@ def test_the_same_seed_draws_the_same_data():
         one, two = (f(np.random.default_rng(3), 9) for _ in range(2))
         np.testing.assert_array_equal(one.X, two.X)
         np.testing.assert_array_equal(one.t, two.t)
+
+
+@pytest.mark.parametrize(
+    "load, counts, D, first",
+    [
+        (data.iris, [50, 50, 50], 4, [5.1, 3.5, 1.4, 0.2]),
+        (data.wine, [59, 71, 48], 13, [14.23, 1.71, 2.43, 15.6]),
+    ],
+)
+def test_three_classes_as_published(load, counts, D, first):
+    """Counts of classes and first rows, as the UCI repository prints them."""
+    found = load()
+    assert found.X.shape == (sum(counts), D) and len(found.names) == D
+    assert found.t.dtype == float
+    np.testing.assert_array_equal(np.bincount(found.t.astype(int)), counts)
+    np.testing.assert_array_equal(found.X[0, :4], first)
