@@ -51,11 +51,18 @@ def targets(book):
     named = defaultdict(set)
     for chapter in book:
         for path in {p for c in chapter.checks for p in c.library}:
-            stem, _, name = path.partition(".")
+            stem, name = home(*path.split(".")[:2])
             if mutable(stem, name):
                 for callee in callees(stem, name):
                     named[stem, callee].add(chapter)
     return {key: named[key] for key in sorted(named)}
+
+
+def home(stem, name):
+    """The module that defines what another module passes on."""
+    thing = getattr(import_module(f"prml4.{stem}"), name, None)
+    module = getattr(thing, "__module__", None) or f"prml4.{stem}"
+    return module.removeprefix("prml4."), name
 
 
 def mutable(stem, name):
@@ -73,7 +80,9 @@ def callees(stem, name):
     while open_:
         current = open_.pop()
         found.add(current)
-        read = rerun.names_read(syntax(stem, current))
+        (function,) = syntax(stem, current).body
+        function.decorator_list = []  # has run long ago
+        read = rerun.names_read(function)
         open_ += [n for n in read - found if mutable(stem, n)]
     return found
 
