@@ -13,14 +13,23 @@ document.addEventListener("DOMContentLoaded", () => {
     title.setAttribute("aria-label", "Title and search");
   }
 
-  // a box that scrolls sideways can be reached and scrolled by keyboard
-  const reach = new ResizeObserver(entries => {
-    for (const {target} of entries)
-      if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
-  });
+  // a box that scrolls sideways can be reached and scrolled by keyboard, and
+  // fades where it goes on
+  const wide = ":is(pre, .text_html, .check, .slip, .attempt, mjx-container," +
+    " .pst-scrollable-table-container)";
+  const look = box => {
+    const hidden = box.scrollWidth - box.clientWidth;
+    if (hidden > 1) box.tabIndex = 0;
+    box.classList.toggle("cut", hidden - box.scrollLeft > 4);
+  };
+  const resized = new ResizeObserver(entries => entries.forEach(
+    ({target}) => look(target.querySelector(":scope > mjx-container") || target)
+  ));
   for (const box of document.querySelectorAll(
-    ".bd-article :is(pre, .text_html, .check, .slip, .attempt)"))
-    reach.observe(box);
+    `.bd-article ${wide}, .bd-article div.math`)) resized.observe(box);
+  document.addEventListener("scroll", ({target}) => {
+    if (target.matches?.(wide)) look(target);
+  }, true);
 });
 
 // paper is white
