@@ -29,8 +29,6 @@ from prml4.special import sigmoid
 
 __all__ = ["Separation", "separation"]
 
-STEEP = 15.0  # |a| beyond which y (1 - y) < 3e-7: the row is all but silent
-
 
 class SeparableDataWarning(UserWarning):
     """A hyperplane separates the classes: no maximum likelihood estimate."""
@@ -134,8 +132,6 @@ def fit(Phi, t, *, alpha=0.0, m0=None, weights=None, tol=newton.ROUNDING):
         validate.both_classes(t, weights)
     objective = newton.Objective(Phi, cross_entropy(t), weights, alpha, m0)
     best, separated = newton.descend(objective, tol=tol), None
-    if best.H is None and steepness(Phi, best.w) > STEEP:
-        best = newton.iterate(objective, best.w, tol=tol)
     if not settled(best, objective):
         best, separated = second_look(best, objective, t)
     complain(best, separated)
@@ -150,20 +146,15 @@ def fit(Phi, t, *, alpha=0.0, m0=None, weights=None, tol=newton.ROUNDING):
     )
 
 
-def steepness(Phi, w):
-    """max_n |w^T phi_n|."""
-    a = Phi @ w
-    return np.abs(a, out=a).max()
-
-
 def settled(best, objective):
     """Is it the minimum: ||grad E|| = 0 because no a_n wants to move?"""
     if best.H is None or objective.alpha.all():
         return best.converged
     if newton.smallest_share(best.H) < newton.DEPENDENT:
         return False
-    moves = newton.farthest_move(objective, best.gradient, best.H)
-    return best.converged and moves < 1e-3
+    step, _ = newton.newton_step(best.gradient, best.H)
+    moves = newton.farthest_move(objective, step)
+    return best.converged and moves < newton.MOVES
 
 
 def second_look(best, objective, t):
@@ -186,7 +177,8 @@ def second_look(best, objective, t):
     Q, S = qr(objective.Phi, mode="economic")
     v = newton.iterate(replace(objective, Phi=Q), S @ objective.m0)
     w = solve_triangular(S, v.w)
-    return replace(v, w=w, gradient=S.T @ v.gradient), None
+    _, g, _ = objective(w, order=1)
+    return replace(v, w=w, gradient=g), None
 
 
 def complain(best, separated):

@@ -23,6 +23,7 @@ BLOCK = 2**22  # bytes of Phi worked on at once, so that they stay in cache
 CHEAP = 6 * 10**5  # N M^2 up to which Hessians of all rows cost next to nothing
 FEW = 20  # rows per column from which on a part of them stands for all
 SMALL = 300  # rows per column below which a 20th of them is a poor start
+MOVES = 0.1  # a change of log odds that is a change
 DEPENDENT = 1e-10  # share of a column's curvature that the others leave to it
 
 
@@ -164,8 +165,8 @@ def search(objective, w, E, step, decrement, *, damped=True):
 def refine(objective, w0, B, *, tol=ROUNDING, max_iter=40):
     """w <- w - eta B g, B = approximate H^{-1} that BFGS corrects on the way.
 
-    Only gradients are formed.  Ends without a warning when it does not get
-    there, so that `iterate` can take over.
+    Only gradients are formed.  Converged means that the next step promises no
+    more and moves no a_n; where it ends otherwise, `iterate` can take over.
     """
     w, slope = w0, partial(objective, order=1)
     E, g, _ = slope(w)
@@ -173,7 +174,8 @@ def refine(objective, w0, B, *, tol=ROUNDING, max_iter=40):
     while len(trace) <= max_iter:
         step = B @ g
         decrement = np.sqrt(g @ step)
-        converged = bool(decrement <= tol * np.sqrt(1 + abs(E)))
+        if decrement <= tol * np.sqrt(1 + abs(E)):
+            converged = farthest_move(objective, step) < MOVES
         moved = None if converged else search(slope, w, E, step, decrement)
         if moved is None:
             break
@@ -228,7 +230,7 @@ def head_start(objective):
     _, g, H = sample(w)
     if smallest_share(H) < DEPENDENT:
         raise LinAlgError("dependent columns")
-    if not small and farthest_move(sample, g, H) > 0.1:
+    if not small and farthest_move(sample, newton_step(g, H)[0]) > MOVES:
         raise LinAlgError("a separable sample")
     d = np.sqrt(np.diag(H))
     C = H / np.outer(d, d)
@@ -239,14 +241,14 @@ def head_start(objective):
     return w, cho_solve(cho_factor(H), np.eye(M)) * (n / N)
 
 
-def farthest_move(objective, g, H):
-    """max_n |phi_n^T H^{-1} g|: how far the next Newton step moves any a_n.
+def farthest_move(objective, step):
+    """max_n |phi_n^T step|: how far a step moves any a_n.
 
-    It tends to 0 at a minimum, to about 1 on a ray along which E falls for
-    ever, however small g has become.
+    Newton's steps: to 0 at a minimum, but always about 1 on a ray along which
+    E falls for ever, however small E and its gradient have become.
     """
-    step, _ = newton_step(g, H)
-    return np.abs(objective.Phi @ step).max()
+    a = objective.Phi @ step
+    return float(np.abs(a, out=a).max())
 
 
 def smallest_share(H):

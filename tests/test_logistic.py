@@ -305,7 +305,11 @@ def test_nearly_dependent_columns_are_fitted(data, rng):
     Phi, t = data
     extra = rng.standard_normal(len(t))
     near = np.c_[Phi, Phi[:, 1] + 1e-8 * extra]
-    a = near @ logistic.fit(near, t).w
+    fit = logistic.fit(near, t)
+    a = near @ fit.w
+    g = logistic.gradient(fit.w, near, t)
+    np.testing.assert_allclose(fit.gradient, g, atol=1e-6)
+    assert fit.converged and np.abs(g).max() < 1e-6
     b = np.c_[Phi, extra] @ logistic.fit(np.c_[Phi, extra], t).w
     np.testing.assert_allclose(a, b, atol=1e-6)
 

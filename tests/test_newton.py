@@ -182,6 +182,30 @@ def test_coarse_to_fine_equals_newton_from_zero(rng, N, M, change):
     assert np.abs(fast.gradient).max() <= 1e-8 * N
 
 
+def test_head_start_is_near_the_minimum_and_its_curvature(rng):
+    """Error of order sqrt(M / n) in w and in B, n = N / 20."""
+    f = correlated(problem(rng, 30000, 12))
+    w, B = newton.head_start(f)
+    best = newton.iterate(f, np.zeros(12))
+    assert np.sqrt((w - best.w) @ best.H @ (w - best.w) / 12) < 2 * np.sqrt(20)
+    np.testing.assert_allclose(B @ best.H, np.eye(12), atol=0.5)
+
+
+def test_refine_does_not_take_an_endless_ray_for_a_minimum(rng):
+    """Column 2 is there in class 1 only: the gradient vanishes, steps do not."""
+    f = problem(rng, 200, 2)
+    t = (-f(np.zeros(2))[1] @ f.Phi.T > 0).astype(float)
+    t[:60] = rng.random(60) < 0.5
+    dummy = (t == 1) & (np.arange(200) > 150)
+    f = newton.Objective(
+        np.c_[f.Phi, dummy], cross_entropy(t), None, np.zeros(3), np.zeros(3)
+    )
+    B = np.linalg.inv(f(np.zeros(3))[2])
+    ray = newton.refine(f, np.zeros(3), B, tol=1e-3)
+    assert not ray.converged and np.abs(ray.gradient).max() < 1e-3
+    assert newton.refine(replace(f, alpha=np.ones(3)), np.zeros(3), B).converged
+
+
 def test_a_sample_that_misleads_is_not_used(rng):
     """Three observations of class 1 in 3e4: hardly any sample has one."""
     N, M = 30000, 12
