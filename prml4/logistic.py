@@ -134,7 +134,7 @@ def fit(Phi, t, *, alpha=0.0, m0=None, weights=None, tol=newton.ROUNDING):
     best, separated = newton.descend(objective, tol=tol), None
     if not settled(best, objective):
         best, separated = second_look(best, objective, t)
-    complain(best, separated)
+    _complain(best, separated)
     return LogisticFit(
         w=best.w,
         error=best.error,
@@ -181,7 +181,7 @@ def second_look(best, objective, t):
     return replace(v, w=w, gradient=g), None
 
 
-def complain(best, separated):
+def _complain(best, separated):
     """Warn by name where there is no answer."""
     if separated:
         warnings.warn(

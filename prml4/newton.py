@@ -114,9 +114,9 @@ def minimise(objective, w0, *, tol=ROUNDING, max_iter=100, damped=True):
     """w <- w - eta H^{-1} g until the step promises no more, PRML (4.92).
 
     `objective(w)` returns (E, g, H).  The step length eta is 1, halved until
-    E falls by a fair share (damped) or left at 1 (undamped).  The end is where
-    the decrement sqrt(g^T H^{-1} g) is at most tol sqrt(1 + |E|): what another
-    step would gain is lost in the rounding of E.
+    E falls by a fair share (damped) or left at 1 (undamped).  We stop after a
+    step whose decrement sqrt(g^T H^{-1} g) was at most tol sqrt(1 + |E|): what
+    it gained is lost in the rounding of E.
     """
     best = iterate(objective, w0, tol=tol, max_iter=max_iter, damped=damped)
     if not best.converged:
@@ -134,17 +134,15 @@ def iterate(objective, w0, *, tol=ROUNDING, max_iter=100, damped=True):
     w = np.array(w0, dtype=np.float64)
     E, g, H = objective(w)
     trace, converged = [E], False
-    while len(trace) <= max_iter:
+    while not converged and len(trace) <= max_iter:
         try:
             step, decrement = newton_step(g, H)
         except (LinAlgError, ValueError):  # H singular, or no longer finite
             break
-        converged = decrement <= tol * np.sqrt(1 + abs(E))
-        moved = None
-        if not converged:
-            moved = search(objective, w, E, step, decrement, damped=damped)
+        moved = search(objective, w, E, step, decrement, damped=damped)
         if moved is None:
             break
+        converged = decrement <= tol * np.sqrt(1 + abs(E))
         w, E, g, H = moved
         trace.append(E)
     return Minimum(w, H, E, g, bool(converged), tuple(trace))
@@ -226,7 +224,7 @@ def head_start(objective):
     sample = objective.sample(4 * M if small else N // 20)
     n, w = len(sample.Phi), objective.m0
     if not small:
-        w = descend(sample, tol=1e-4).w
+        w = descend(sample, tol=1e-3).w
     _, g, H = sample(w)
     if smallest_share(H) < DEPENDENT:
         raise LinAlgError("dependent columns")
@@ -242,7 +240,7 @@ def head_start(objective):
 
 
 def farthest_move(objective, step):
-    """max_n |phi_n^T step|: how far a step moves any a_n.
+    """max_n |phi_n^T step|, how far a step moves any a_n.
 
     Newton's steps: to 0 at a minimum, but always about 1 on a ray along which
     E falls for ever, however small E and its gradient have become.

@@ -37,8 +37,8 @@ def separation(Phi, t):
     scale = np.abs(Phi).max(axis=0)
     scale[scale == 0] = 1
     Z = (2 * t - 1)[:, None] * (Phi / scale)
-    U, T = orthonormal(Z)
-    v = quasi_ray(U)
+    U, T = _orthonormal(Z)
+    v = _quasi_ray(U)
     if v is None:
         return Separation("none", None, 0.0)
     strict, ahead = best_ray(U, strict=True)
@@ -52,27 +52,27 @@ def separation(Phi, t):
     return Separation("complete", d / scale, float((Z @ d).min()))
 
 
-def orthonormal(Z):
+def _orthonormal(Z):
     """T that makes the columns of Z T orthonormal; and Z T with unit rows.
 
     In these coordinates nearly dependent columns are as good as others; the
     lengths of rows have no say in which side of a plane they are on.
     """
-    Z = unit_rows(Z)
+    Z = _unit_rows(Z)
     _, size, V = np.linalg.svd(Z, full_matrices=False)
     keep = size > max(Z.shape) * np.finfo(float).eps * size[0]
     T = V[keep].T / size[keep]
-    return unit_rows(Z @ T), T
+    return _unit_rows(Z @ T), T
 
 
-def unit_rows(Z):
+def _unit_rows(Z):
     """Z_n / |Z_n|; rows of zeros stay."""
     length = np.linalg.norm(Z, axis=1, keepdims=True)
     return Z / np.where(length > 0, length, 1)
 
 
-def quasi_ray(U):
-    """v with U v >= 0 but not U v = 0; None if there is none."""
+def _quasi_ray(U):
+    """A v with U v >= 0 and not U v = 0; None if there is none."""
     v, _ = best_ray(U, strict=False)
     on = U[np.abs(U @ v) < 1e2 * ZERO]  # rows on the plane, but for rounding
     if len(on):

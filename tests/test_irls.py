@@ -45,7 +45,13 @@ def test_working_response_in_the_tails():
     Phi, t = np.array([[0.0], [3.0], [40.0], [40.0], [-1e8]]), [1, 0, 1, 0, 0]
     z, r = irls.working_response(np.ones(1), Phi, t)
     y = 1 / (1 + np.exp(-3.0))
-    want = [2, 3 - y / (y * (1 - y)), 41 + np.exp(-40), 39 - np.exp(40), -1e8 - 1]
+    want = [
+        2,
+        3 - y / (y * (1 - y)),
+        41 + np.exp(-40),
+        39 - np.exp(40),
+        -1e8 - 1,
+    ]
     np.testing.assert_allclose(z, want, rtol=1e-12)
     np.testing.assert_allclose(
         r, [0.25, y * (1 - y), np.exp(-40), np.exp(-40), 0], rtol=1e-12
@@ -101,6 +107,24 @@ def test_undamped_diverges_exactly_beyond_its_fixed_point():
     damped = irls.fit_irls(Phi, t, w0=[2.5])
     assert damped.converged and damped.steps[0] < 1
     assert np.all(np.diff(damped.trace) <= 1e-12)
+
+
+def test_every_step_pays_its_share(data):
+    """E falls by 1e-4 of what the slope promises, or the step was halved."""
+    Phi, t = data
+    fit = irls.fit_irls(8 * Phi, t, w0=[-1, 1, 1])
+    prior = logistic.error(fit.path[0], 8 * Phi, t)
+    assert fit.trace[0] == prior and fit.converged and min(fit.steps) < 1
+    for k, eta in enumerate(fit.steps):
+        full = irls.irls_step(fit.path[k], 8 * Phi, t) - fit.path[k]
+        slope = logistic.gradient(fit.path[k], 8 * Phi, t) @ full
+        np.testing.assert_allclose(
+            fit.path[k + 1], fit.path[k] + eta * full, atol=1e-12
+        )
+        assert fit.trace[k + 1] <= fit.trace[k] + 1e-4 * eta * slope + 1e-9
+        if eta < 1:
+            E = logistic.error(fit.path[k] + 2 * eta * full, 8 * Phi, t)
+            assert E > fit.trace[k] + 2e-4 * eta * slope
 
 
 def test_running_out_of_steps_is_not_convergence(data):

@@ -254,37 +254,6 @@ def test_separation_of_many_rows_is_found_too(rng):
         logistic.fit(Phi, t)
 
 
-def test_one_row_on_the_wrong_side_makes_all_the_difference():
-    """x = 1, 2, 3, 4: separable; with x = 5 of the first class it is not."""
-    Phi = np.c_[np.ones(5), [1, 2, 3, 4, 5]]
-    t = np.array([0, 0, 1, 1, 0])
-    assert logistic.separation(Phi[:4], t[:4]).kind == "complete"
-    assert logistic.separation(Phi, t).kind == "none"
-    assert logistic.fit(Phi, t).converged
-
-
-@given(
-    arrays(int, (7, 2), elements=st.integers(-2, 2)),
-    arrays(int, 7, elements=st.integers(0, 1)),
-)
-def test_separation_agrees_with_trying_every_direction(X, t):
-    """In the plane it is enough to try the normals of the rows and between."""
-    s = 2 * t - 1
-    normals = np.arctan2(X[:, 1], X[:, 0])[:, None] + np.pi / 2 * np.arange(4)
-    angle = np.unique((normals % (2 * np.pi)).round(12))
-    angle = np.r_[angle, angle[0] + 2 * np.pi]
-    angle = np.r_[angle, (angle[1:] + angle[:-1]) / 2]
-    U = np.c_[np.cos(angle), np.sin(angle)]
-    ahead = (s[:, None] * X @ U.T).round(9)
-    if (ahead > 0).all(axis=0).any():
-        kind = "complete"
-    elif ((ahead >= 0).all(axis=0) & (ahead > 0).any(axis=0)).any():
-        kind = "quasi-complete"
-    else:
-        kind = "none"
-    assert logistic.separation(X, t).kind == kind
-
-
 def test_dependent_columns_are_an_error_without_a_prior(data):
     """The minimum exists, but not one w; a prior on one of them decides."""
     Phi, t = data
@@ -312,6 +281,18 @@ def test_nearly_dependent_columns_are_fitted(data, rng):
     assert fit.converged and np.abs(g).max() < 1e-6
     b = np.c_[Phi, extra] @ logistic.fit(np.c_[Phi, extra], t).w
     np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_a_row_of_weight_zero_decides_nothing(data):
+    """With the rows that overlap left out the classes are separable."""
+    Phi, t = data
+    a = Phi @ [0.3, 1, -2]
+    right = (t == (a > 0)).astype(float)
+    with pytest.warns(logistic.SeparableDataWarning, match=r"\(complete\)"):
+        logistic.fit(Phi, t, weights=right)
+    alone = np.c_[Phi, right == 0]  # a column that only absent rows have
+    with pytest.raises(ValueError, match="column 3 is zero"):
+        logistic.fit(alone, t, weights=right)
 
 
 def test_a_prior_on_every_weight_answers_everything(data):
@@ -472,8 +453,16 @@ def test_noise_floor_is_the_spread_that_walkers_settle_to(data, rng):
         w0=fit.w,
     )
     np.testing.assert_allclose(np.var(w, axis=0), np.diag(C), rtol=0.15)
-    with pytest.raises(ValueError, match="rate must be below 2 /"):
-        logistic.noise_floor(H, V, 100.0)
+
+
+def test_noise_floor_exists_up_to_two_over_the_largest_curvature():
+    """Along an axis of curvature h: C = eta V / (h (2 - eta h))."""
+    H = np.diag([1.0, 4.0])
+    C = logistic.noise_floor(H, np.eye(2), 0.475)
+    np.testing.assert_allclose(np.diag(C), [0.475 / 1.525, 0.475 / 4 / 0.1])
+    for rate in (0.5, 1.9):
+        with pytest.raises(ValueError, match="rate must be below 2 / 4"):
+            logistic.noise_floor(H, np.eye(2), rate)
 
 
 def test_gradient_noise_is_the_covariance_of_one_row(data, rng):

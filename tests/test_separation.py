@@ -1,0 +1,93 @@
+"""prml4.separation: does a plane separate the classes?"""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from prml4 import logistic
+from prml4.separation import best_ray, separation
+
+
+def test_the_direction_is_a_proof(rng):
+    """Whoever doubts the verdict multiplies: s_n phi_n^T u > 0 for all n."""
+    Phi = rng.standard_normal((300, 5)) * [1e-6, 1, 1, 1e3, 1e9]
+    t = Phi @ [1e6, -1, 2, 1e-3, 1e-9] > 0
+    found = separation(Phi, t)
+    ahead = (2 * t - 1) * (Phi @ found.direction)
+    assert found.kind == "complete"
+    assert ahead.min() == pytest.approx(found.margin) and found.margin > 0
+    assert np.abs(found.direction * np.abs(Phi).max(axis=0)).max() <= 1 + 1e-12
+
+
+def test_the_margin_is_the_largest(rng):
+    """No direction of ten thousand tried in the same box does better."""
+    Phi = rng.standard_normal((12, 2))
+    t = Phi @ [1, 0.5] > 0
+    U = rng.uniform(-1, 1, (2, 10000)) / np.abs(Phi).max(axis=0)[:, None]
+    tried = ((2 * t - 1)[:, None] * (Phi @ U)).min(axis=0).max()
+    assert tried <= separation(Phi, t).margin <= 1.05 * tried
+
+
+def test_rows_of_any_length_count_the_same(rng):
+    """Which side of a plane a row is on does not depend on its length."""
+    Phi = rng.standard_normal((60, 3))
+    t = Phi @ [1, -1, 0.3] > 0
+    lengths = np.logspace(-12, 12, 60)[:, None]
+    assert separation(Phi * lengths, t).kind == "complete"
+    t[30] = not t[30]
+    kind = separation(Phi, t).kind
+    assert separation(Phi * lengths, t).kind == kind == "none"
+
+
+def test_dependent_columns_change_nothing(rng):
+    """A copy, a zero and a near copy of a column separate no more rows."""
+    Phi = rng.standard_normal((50, 3))
+    more = np.c_[Phi, Phi[:, 0], 0 * Phi[:, 0]]
+    near = np.c_[Phi, Phi[:, 0] + 1e-12 * Phi[:, 1]]
+    for t in (Phi @ [1, 2, 3] > 0, rng.random(50) < 0.5):
+        kind = separation(Phi, t).kind
+        assert separation(more, t).kind == separation(near, t).kind == kind
+
+
+def test_best_ray_on_some_rows_is_best_on_all(rng):
+    """Rows beyond the first few join only where they are violated."""
+    Z = rng.standard_normal((5000, 4))
+    Z *= np.sign(Z @ [1, 1, -1, 2])[:, None]
+    d, margin = best_ray(Z, strict=True)
+    assert (Z @ d).min() == pytest.approx(margin, rel=1e-6) and margin > 0
+    d, gain = best_ray(Z, strict=False)
+    assert (Z @ d).min() > -1e-9
+    assert (Z @ d).mean() == pytest.approx(gain)
+
+
+def test_one_row_on_the_wrong_side_makes_all_the_difference():
+    """x = 1, 2, 3, 4: separable; with x = 5 of the first class it is not."""
+    Phi = np.c_[np.ones(5), [1, 2, 3, 4, 5]]
+    t = np.array([0, 0, 1, 1, 0])
+    assert separation(Phi[:4], t[:4]).kind == "complete"
+    assert separation(Phi, t).kind == "none"
+    assert logistic.fit(Phi, t).converged
+
+
+@given(
+    arrays(int, (7, 2), elements=st.integers(-2, 2)),
+    arrays(int, 7, elements=st.integers(0, 1)),
+)
+def test_separation_agrees_with_trying_every_direction(X, t):
+    """In the plane it is enough to try the normals of the rows and between."""
+    s = 2 * t - 1
+    normals = np.arctan2(X[:, 1], X[:, 0])[:, None] + np.pi / 2 * np.arange(4)
+    angle = np.unique((normals % (2 * np.pi)).round(12))
+    angle = np.r_[angle, angle[0] + 2 * np.pi]
+    angle = np.r_[angle, (angle[1:] + angle[:-1]) / 2]
+    U = np.c_[np.cos(angle), np.sin(angle)]
+    ahead = (s[:, None] * X @ U.T).round(9)
+    if (ahead > 0).all(axis=0).any():
+        kind = "complete"
+    elif ((ahead >= 0).all(axis=0) & (ahead > 0).any(axis=0)).any():
+        kind = "quasi-complete"
+    else:
+        kind = "none"
+    assert separation(X, t).kind == kind
