@@ -46,15 +46,20 @@ def finite(name, array):
     return array
 
 
-def design(Phi, name="Phi"):
-    """Design matrix (N, M) with N, M >= 1, real and finite."""
-    Phi = real(name, Phi)
-    if Phi.ndim != 2 or 0 in Phi.shape:
+def matrix(X, name="X"):
+    """Matrix (N, M) with N, M >= 1 of real numbers, finite or not."""
+    X = real(name, X)
+    if X.ndim != 2 or 0 in X.shape:
         raise ValueError(
             f"{name} must be a matrix (N, M) with at least one row and one "
-            f"column; got shape {Phi.shape}"
+            f"column; got shape {X.shape}"
         )
-    return finite(name, Phi)
+    return X
+
+
+def design(Phi, name="Phi"):
+    """Design matrix (N, M) with N, M >= 1, real and finite."""
+    return finite(name, matrix(Phi, name))
 
 
 def vector(name, value, size, per):

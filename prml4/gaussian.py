@@ -1,0 +1,412 @@
+"""Gaussian class-conditionals: quadratic and linear discriminants, PRML 4.2.
+
+    X      (N, D)     inputs, one row x_n^T per observation
+    t      (N,)       class numbers 0, ..., K - 1
+    pi     (K,)       prior probabilities p(C_k)
+    mu     (K, D)     means of the classes
+    Sigma  (K, D, D)  their covariances, or (D, D), one that all share
+    L      as Sigma   lower Cholesky factors, Sigma = L L^T
+    a      (N, K)     discriminants: p(C_k|x) = exp(a_k) / sum_j exp(a_j)
+    beta   (K, D)     where Sigma is shared, a_k = beta_k^T x + gamma_k
+    gamma  (K,)
+
+With a shared covariance the discriminants are linear in x (LDA), otherwise
+quadratic (QDA). Covariances divide by the number of rows, n_k or N.
+"""
+
+from dataclasses import dataclass
+from math import log, sqrt
+
+import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dpotrf
+
+from prml4 import validate
+from prml4.special import normal_cdf
+
+BLOCK = 2**19  # bytes of X worked on at once, so that they stay in cache
+SINGULAR = 1e-10  # share of a feature's variance that the others must leave it
+CONSTANT = 2.0**-48  # a standard deviation, relative to the mean: rounding only
+TARGETS = ("diagonal", "isotropic", "pooled")
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianModel:
+    """p(C_k) = pi_k and p(x|C_k) = N(x|mu_k, Sigma_k)."""
+
+    pi: np.ndarray  # (K,) prior probabilities
+    mu: np.ndarray  # (K, D) means
+    Sigma: np.ndarray  # (K, D, D) covariances, or (D, D): shared by all
+    L: np.ndarray  # lower Cholesky factors, of the shape of Sigma
+
+    @property
+    def shared(self):
+        """Is there one covariance for all classes, so that a is linear?"""
+        return self.Sigma.ndim == 2
+
+
+def model(pi, mu, Sigma):
+    """p(C_k) = pi_k, p(x|C_k) = N(x|mu_k, Sigma_k), with L from Sigma = L L^T.
+
+    For known parameters; `fit_qda` and `fit_lda` estimate them.
+    """
+    mu = validate.design(mu, "mu")
+    K, D = mu.shape
+    pi = validate.vector("pi", pi, K, "class")
+    if K < 2 or pi.min() <= 0 or abs(pi.sum() - 1) > 1e-9:
+        raise ValueError(
+            "pi must hold the probabilities of at least two classes, all "
+            f"positive, with sum 1; got {pi}"
+        )
+    Sigma = validate.finite("Sigma", validate.real("Sigma", Sigma))
+    if Sigma.shape not in ((D, D), (K, D, D)):
+        raise ValueError(
+            f"Sigma must have shape ({D}, {D}) or ({K}, {D}, {D}); "
+            f"got {Sigma.shape}"
+        )
+    if not np.allclose(Sigma, np.swapaxes(Sigma, -1, -2), rtol=1e-9, atol=0):
+        raise ValueError("Sigma must be symmetric")
+    return GaussianModel(pi, mu, Sigma, _factors(Sigma, np.zeros_like(mu)))
+
+
+# Maximum likelihood.
+
+
+def statistics(X, t, K, *, shared=False):
+    """n_k, mu_k, S_k = sum_{t_n=k} (x_n - mu_k)(x_n - mu_k)^T, PRML (4.80).
+
+    S_k = sum (x_n - c)(x_n - c)^T - n_k (mu_k - c)(mu_k - c)^T needs one pass;
+    with c the mean of some of the rows, next to nothing cancels. If shared, S
+    is the sum of all S_k.
+    """
+    D = X.shape[1]
+    size = _rows(D)
+    counts, mu = np.zeros(K), np.zeros((K, D))
+    S = np.zeros((1 if shared else K, D, D))
+    buffer, ones = np.empty((size, D)), np.ones(size)
+    for k in range(K):
+        rows = np.flatnonzero(t == k)
+        n, total = len(rows), np.zeros(D)
+        c = X[rows[:: -(-n // size)]].mean(axis=0)
+        S_k = S[0 if shared else k]
+        for start in range(0, n, size):
+            some = rows[start : start + size]
+            x = X.take(some, axis=0, out=buffer[: len(some)], mode="clip")
+            x -= c
+            total += ones[: len(some)] @ x
+            S_k += x.T @ x
+        counts[k], mu[k] = n, c + total / n
+        S_k -= np.outer(total, total) / n
+    return counts, mu, S[0] if shared else S
+
+
+def fit_qda(X, t, *, K=None, shrinkage=0.0, target="diagonal"):
+    """pi_k = n_k / N, mu_k = mean, Sigma_k = S_k / n_k, PRML (4.73)-(4.80).
+
+    A shrinkage in (0, 1] moves each Sigma_k towards a target: see `shrink`.
+    """
+    counts, mu, S = _estimates(X, t, K, shrinkage, target, shared=False)
+    pi, Sigma = counts / counts.sum(), S / counts[:, None, None]
+    if shrinkage:
+        Sigma = shrink(Sigma, shrinkage, target, pi)
+    return GaussianModel(pi, mu, Sigma, _factors(Sigma, mu))
+
+
+def fit_lda(X, t, *, K=None, shrinkage=0.0, target="diagonal"):
+    """pi_k = n_k / N, mu_k = mean, Sigma = sum_k S_k / N, PRML (4.73)-(4.78).
+
+    A shrinkage in (0, 1] moves Sigma towards a target: see `shrink`.
+    """
+    counts, mu, S = _estimates(X, t, K, shrinkage, target, shared=True)
+    pi, Sigma = counts / counts.sum(), S / counts.sum()
+    if shrinkage:
+        Sigma = shrink(Sigma, shrinkage, target)
+    return GaussianModel(pi, mu, Sigma, _factors(Sigma, mu))
+
+
+def shrink(Sigma, amount, target="diagonal", pi=None):
+    """(1 - amount) Sigma + amount T, a compromise; Friedman (1989).
+
+    T is the diagonal of Sigma, the mean of that diagonal times I (isotropic),
+    or the covariance sum_k pi_k Sigma_k of all classes (pooled).
+    """
+    if target == "pooled":
+        T = np.tensordot(pi, Sigma, 1)
+    else:
+        T = np.diagonal(Sigma, axis1=-2, axis2=-1)[..., None]
+        if target == "isotropic":
+            T = T.mean(axis=-2, keepdims=True)
+        T = T * np.eye(Sigma.shape[-1])
+    return (1 - amount) * Sigma + amount * T
+
+
+def _estimates(X, t, K, shrinkage, target, *, shared):
+    """The statistics of valid data, if they suffice for a covariance.
+
+    X is searched for NaN only if something in the sums is not finite.
+    """
+    X = validate.matrix(X)
+    t, K = validate.classes(t, len(X), K)
+    if not 0 <= shrinkage <= 1:
+        raise ValueError(f"shrinkage must be in [0, 1]; got {shrinkage}")
+    if target not in TARGETS[: 2 if shared else 3]:
+        raise ValueError(
+            f"target must be one of {TARGETS}, pooled for fit_qda only; "
+            f"got {target!r}"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        counts, mu, S = statistics(X, t, K, shared=shared)
+    if not (np.isfinite(S).all() and np.abs(mu).max() < 1e150):
+        validate.finite("X", X)
+    if not shrinkage:
+        _enough_rows(counts, X.shape[1], shared)
+    return counts, mu, S
+
+
+def _enough_rows(counts, D, shared):
+    """Raise a ValueError where the rank of S is below D for want of rows."""
+    N, K, k = counts.sum(), len(counts), np.argmin(counts)
+    if shared and N < D + K:
+        raise ValueError(
+            f"{N:g} rows in {K} classes make the shared covariance of {D} "
+            f"features singular: at least D + K = {D + K} rows are needed; "
+            "shrink it (shrinkage > 0) or leave features out"
+        )
+    if not shared and counts[k] <= D:
+        raise ValueError(
+            f"class {k} has {counts[k]:g} rows, and its covariance is singular "
+            f"unless there are more rows than features, {D} here; pool the "
+            "covariances (fit_lda) or shrink them (shrinkage > 0, towards "
+            'target="pooled" if a feature is constant within the class)'
+        )
+
+
+def _factors(Sigma, mu):
+    """L with Sigma = L L^T for one covariance or for each of a stack."""
+    if Sigma.ndim == 2:
+        return _factor(Sigma, np.abs(mu).max(axis=0), None)
+    return np.stack(
+        [
+            _factor(S, np.abs(m), k)
+            for k, (S, m) in enumerate(zip(Sigma, mu, strict=True))
+        ]
+    )
+
+
+def _factor(Sigma, size, k):
+    """L with Sigma = L L^T, by way of the correlations: units do not matter.
+
+    The square of the j-th pivot is the share of the variance of feature j that
+    the features before it leave unexplained.
+    """
+    scale = np.sqrt(np.diag(Sigma).clip(0))
+    constant = np.flatnonzero(~(scale > CONSTANT * size))
+    if constant.size:
+        raise ValueError(_singular(k, constant[0], "is constant"))
+    L, stuck = dpotrf(Sigma / scale / scale[:, None], lower=1, clean=1)
+    pivots = np.diag(L)[: stuck - 1 if stuck else None]
+    close = np.flatnonzero(pivots**2 < SINGULAR)
+    if close.size or stuck:
+        j = close[0] if close.size else stuck - 1
+        raise ValueError(_singular(k, j, "is a combination of earlier ones"))
+    return scale[:, None] * L
+
+
+def _singular(k, j, why):
+    """Which covariance is singular, why, and what to do about it."""
+    if k is None:
+        return (
+            f"the shared covariance is (nearly) singular: feature {j} {why} "
+            "within the classes; leave it out or shrink the covariance "
+            '(shrinkage > 0; target="isotropic" if a feature is constant)'
+        )
+    return (
+        f"the covariance of class {k} is (nearly) singular: feature {j} "
+        f"{why} within the class; pool the covariances (fit_lda), shrink them "
+        '(shrinkage > 0; target="pooled" if a feature is constant) or leave '
+        "the feature out"
+    )
+
+
+# The posterior.
+
+
+def log_density(X, mu, Sigma):
+    """ln N(x_n|mu, Sigma) for each row, by Sigma = L L^T, PRML (2.43)."""
+    mu = np.asarray(mu, float)
+    L = _factor(np.asarray(Sigma, float), np.zeros_like(mu), 0)
+    Z = solve_triangular(L, (np.asarray(X) - mu).T, lower=True)
+    constant = np.log(np.diag(L)).sum() + len(mu) * log(2 * np.pi) / 2
+    return -0.5 * np.sum(Z**2, axis=0) - constant
+
+
+def log_joint(model, X):
+    """ln p(x_n, C_k) = ln pi_k + ln N(x_n|mu_k, Sigma_k); (N, K)."""
+    K, D = model.mu.shape
+    Sigma = np.broadcast_to(model.Sigma, (K, D, D))
+    each = zip(model.pi, model.mu, Sigma, strict=True)
+    columns = [log(p) + log_density(X, m, S) for p, m, S in each]
+    return np.column_stack(columns)
+
+
+def log_likelihood(model, X, t):
+    """sum_n ln p(x_n, C_{t_n}), PRML (4.71) for any number of classes."""
+    joint = log_joint(model, X)
+    return float(joint[np.arange(len(joint)), np.asarray(t, int)].sum())
+
+
+def predict_proba(model, X):
+    """p(C_k|x_n) = exp(a_nk) / sum_j exp(a_nj), PRML (4.62); (N, K)."""
+
+    def softmax(a):
+        np.exp(a, out=a)
+        a /= a.sum(axis=0)
+
+    return _by_blocks(model, X, softmax)
+
+
+def log_posterior(model, X):
+    """ln p(C_k|x_n) = a_nk - ln sum_j exp(a_nj), log of PRML (4.62); (N, K)."""
+
+    def log_softmax(a):
+        a -= np.log(np.exp(a).sum(axis=0))
+
+    return _by_blocks(model, X, log_softmax)
+
+
+def predict(model, X):
+    """argmax_k p(C_k|x_n), which minimises the error rate; PRML 1.5.1."""
+    return _by_blocks(model, X, lambda a: None).argmax(axis=1)
+
+
+def _by_blocks(model, X, finish):
+    """finish(a - max_k a_k) in place, (K, rows) at a time; (N, K)."""
+    X = validate.matrix(X)
+    K, D = model.mu.shape
+    if X.shape[1] != D:
+        raise ValueError(
+            f"X must have {D} columns, as many as the model has features; "
+            f"got shape {X.shape}"
+        )
+    fill = (_linear if model.shared else _quadratic)(model)
+    out, size = np.empty((len(X), K)), _rows(D)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        for start in range(0, len(X), size):
+            a = fill(X[start : start + size])
+            a -= a.max(axis=0)
+            if np.isnan(a.sum()):
+                validate.finite("X", X)
+                raise ValueError("X lies too far away for squares of distances")
+            finish(a)
+            out[start : start + size] = a.T
+    return out
+
+
+def _linear(model):
+    """Rows x -> a_k = m_k^T L^{-1} (x - c) - m_k^T m_k / 2 + ln pi_k.
+
+    m_k = L^{-1} (mu_k - c); c, the mean of all, keeps the terms small.
+    """
+    c = model.pi @ model.mu
+    m = solve_triangular(model.L, (model.mu - c).T, lower=True)
+    W = solve_triangular(model.L, m, lower=True, trans="T").T
+    g = (np.log(model.pi) - np.sum(m**2, axis=0) / 2)[:, None]
+    buffer = np.empty((_rows(len(c)), len(c)))
+
+    def fill(x):
+        a = W @ np.subtract(x, c, out=buffer[: len(x)]).T
+        a += g
+        return a
+
+    return fill
+
+
+def _quadratic(model):
+    """Rows x -> a_k = ln pi_k - ln |L_k| - |L_k^{-1} (x - mu_k)|^2 / 2.
+
+    One triangular product for each class, with L_k^{-1} formed once.
+    """
+    K, D = model.mu.shape
+    eye, each = np.eye(D), range(K)
+    V = [solve_triangular(L, eye, lower=True) for L in model.L]
+    V = [np.asfortranarray(v) for v in V]
+    logs = np.log(np.diagonal(model.L, axis1=1, axis2=2)).sum(axis=1)
+    g = (np.log(model.pi) - logs)[:, None]
+    buffer = np.empty((_rows(D), D))
+
+    def fill(x):
+        a, z = np.empty((K, len(x))), buffer[: len(x)]
+        for k in each:
+            np.subtract(x, model.mu[k], out=z)
+            dtrmm(1.0, V[k], z.T, lower=1, overwrite_b=1)
+            np.einsum("nd,nd->n", z, z, out=a[k])
+        a *= -0.5
+        a += g
+        return a
+
+    return fill
+
+
+def _rows(D):
+    """How many rows of D numbers make a block."""
+    return max(BLOCK // (8 * D), 1)
+
+
+# The discriminants as formulas.
+
+
+def softmax_weights(model):
+    """beta_k = Sigma^{-1} mu_k, gamma_k = ln pi_k - mu_k^T beta_k / 2, PRML
+    (4.69), (4.70); (K, D) and (K,)."""
+    if not model.shared:
+        raise ValueError(
+            "the discriminants are linear only if the classes share a "
+            "covariance; got one for each class: see quadratic_weights"
+        )
+    beta = cho_solve((model.L, True), model.mu.T).T
+    gamma = np.log(model.pi) - np.sum(beta * model.mu, axis=1) / 2
+    return beta, gamma
+
+
+def sigmoid_weights(model):
+    """w with p(C_1|x) = sigma(w_0 + w^T x), PRML (4.65)-(4.67); (D + 1,).
+
+    The bias w_0 = gamma_1 - gamma_0 goes first; then beta_1 - beta_0.
+    """
+    beta, gamma = softmax_weights(model)
+    if len(gamma) != 2:
+        raise ValueError(f"a sigmoid is for two classes; got {len(gamma)}")
+    return np.r_[gamma[1] - gamma[0], beta[1] - beta[0]]
+
+
+def quadratic_weights(model):
+    """A_k = -Sigma_k^{-1} / 2, b_k = Sigma_k^{-1} mu_k and c_k, PRML 4.2.1.
+
+    a_k(x) = x^T A_k x + b_k^T x + c_k with
+    c_k = ln pi_k - ln|Sigma_k| / 2 - mu_k^T Sigma_k^{-1} mu_k / 2.
+    """
+    K, D = model.mu.shape
+    L = np.broadcast_to(model.L, (K, D, D))
+    A = np.stack([-0.5 * cho_solve((l, True), np.eye(D)) for l in L])
+    b = -2 * np.einsum("kij,kj->ki", A, model.mu)
+    logs = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
+    c = np.log(model.pi) - logs - np.sum(b * model.mu, axis=1) / 2
+    return A, b, c
+
+
+def parameter_count(D, K, *, shared):
+    """(K - 1) + K D + (1 or K) D (D + 1) / 2: pi, mu, Sigma, PRML 4.3.2."""
+    return K - 1 + K * D + (1 if shared else K) * D * (D + 1) // 2
+
+
+def bayes_error(model):
+    """pi_0 Phi((r - d/2) / s) + pi_1 Phi(-(r + d/2) / s), two classes, shared.
+
+    r = ln(pi_1 / pi_0); d = s^2 = (mu_1 - mu_0)^T Sigma^{-1} (mu_1 - mu_0).
+    """
+    w = sigmoid_weights(model)
+    d = float(w[1:] @ (model.mu[1] - model.mu[0]))
+    r, s = log(model.pi[1] / model.pi[0]), sqrt(d)
+    low, high = normal_cdf((r - d / 2) / s), normal_cdf(-(r + d / 2) / s)
+    return float(model.pi[0] * low + model.pi[1] * high)
