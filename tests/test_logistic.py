@@ -1,5 +1,8 @@
 """prml4.logistic: error, gradient, Hessian, the fit and what can go wrong."""
 
+import subprocess
+import sys
+import tracemalloc
 import warnings
 
 import mpmath
@@ -385,6 +388,23 @@ def test_the_argument_at_fault_is_named(name, bad):
     good = {"Phi": [[1.0, 2], [1, 3]], "t": [0, 1]}
     with pytest.raises(ValueError, match=f"^{name} must"):
         logistic.fit(**{**good, **bad})
+
+
+@pytest.mark.parametrize("N, M", [(100000, 10), (10000, 50), (20000, 60)])
+def test_a_fit_needs_little_memory_beside_the_data(rng, N, M):
+    """At most a quarter of Phi and 1 MB, whichever way it starts."""
+    Phi, t = overlapping(rng, N, M)
+    tracemalloc.start()
+    logistic.fit(Phi, t)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak <= Phi.nbytes / 4 + 1e6
+
+
+def test_importing_takes_nothing_that_only_trouble_needs():
+    """scipy.optimize costs more time than most fits: it waits for a need."""
+    code = "import sys, prml4.irls; sys.exit('scipy.optimize' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 # One observation at a time.
