@@ -1,0 +1,304 @@
+"""prml4.families: densities, moments and shapes of each member."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from prml4 import families
+from prml4.estimate import partials
+
+S = np.array([[1.0, 0.3], [0.3, 2.0]])
+SHARES = [0.1, 0.2, 0.3, 0.4]
+
+# family, usual parameters, scipy's log density or mass, points
+MEMBERS = {
+    "bernoulli": (
+        *(families.bernoulli(), [0.3], stats.bernoulli(0.3).logpmf),
+        np.array([0.0, 1.0]),
+    ),
+    "categorical": (
+        *(families.categorical(4), [SHARES]),
+        lambda x: np.log(np.array(SHARES)[x.astype(int)]),
+        np.arange(4.0),
+    ),
+    "poisson": (
+        *(families.poisson(), [2.5], stats.poisson(2.5).logpmf),
+        np.arange(60.0),
+    ),
+    "location": (
+        *(families.gaussian_location(1.7), [0.6]),
+        stats.norm(0.6, np.sqrt(1.7)).logpdf,
+        np.array([-3.0, 0.2, 4.0]),
+    ),
+    "gaussian": (
+        *(families.gaussian(), [0.7, 1.69], stats.norm(0.7, 1.3).logpdf),
+        np.array([-3.0, 0.2, 4.0]),
+    ),
+    "multivariate": (
+        *(families.multivariate_gaussian(2), [[0.5, -1.0], S]),
+        stats.multivariate_normal([0.5, -1.0], S).logpdf,
+        np.array([[-3.0, 0.2], [4.0, 0.1], [0.0, 0.0]]),
+    ),
+    "gamma": (
+        *(families.gamma(), [2.5, 1.3], stats.gamma(2.5, scale=1 / 1.3).logpdf),
+        np.array([0.1, 1.0, 7.0]),
+    ),
+    "beta": (
+        *(families.beta(), [2.0, 3.5], stats.beta(2.0, 3.5).logpdf),
+        np.array([0.01, 0.5, 0.9]),
+    ),
+    "dirichlet": (
+        *(families.dirichlet(3), [1.5, 2.0, 0.7]),
+        lambda x: stats.dirichlet([1.5, 2.0, 0.7]).logpdf(x.T),
+        np.array([[0.2, 0.3, 0.5], [0.7, 0.1, 0.2]]),
+    ),
+}
+
+
+@pytest.fixture(params=MEMBERS)
+def member(request):
+    """One family with its parameters, a second opinion, and points."""
+    return MEMBERS[request.param]
+
+
+def log_p(f, x, eta):
+    """The density put together from its parts."""
+    return f.log_h(x) + f.log_g(eta) + f.u(x) @ eta
+
+
+def test_log_density_is_scipys(member):
+    """Same formula, other parameters: agreement to rounding."""
+    f, usual, theirs, x = member
+    np.testing.assert_allclose(
+        log_p(f, x, f.natural(*usual)), theirs(x), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_mean_is_minus_the_gradient_of_log_g(member):
+    """PRML (2.226), by Richardson differences that know their error."""
+    f, usual, _, _ = member
+    slope, _ = partials(lambda eta: -f.log_g(eta), f.natural(*usual))
+    assert f.mean(f.natural(*usual)).shape == (f.shape[2],)
+    np.testing.assert_allclose(
+        f.mean(f.natural(*usual)), slope.value, rtol=1e-9, atol=1e-11
+    )
+
+
+def test_covariance_is_minus_the_hessian_of_log_g(member):
+    """As differences of the mean; symmetric and positive definite."""
+    f, usual, _, _ = member
+    eta = f.natural(*usual)
+    C = f.covariance(eta)
+    slope, _ = partials(f.mean, eta)
+    np.testing.assert_allclose(C, slope.value, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(C, C.T, rtol=1e-13)
+    assert np.linalg.eigvalsh(C)[0] > 0
+
+
+@pytest.mark.parametrize("name", ["bernoulli", "categorical", "poisson"])
+def test_moments_by_enumeration(name):
+    """All values (Poisson: sixty, the rest is below 1e-60)."""
+    f, usual, _, x = MEMBERS[name]
+    eta = f.natural(*usual)
+    p, u = np.exp(log_p(f, x, eta)), f.u(x)
+    assert p.sum() == pytest.approx(1, abs=1e-13)
+    np.testing.assert_allclose(p @ u, f.mean(eta), rtol=1e-12)
+    C = (u - p @ u).T @ (p[:, None] * (u - p @ u))
+    np.testing.assert_allclose(C, f.covariance(eta), rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("name", "ends"),
+    [
+        *(("location", (-np.inf, np.inf)), ("gaussian", (-np.inf, np.inf))),
+        *(("gamma", (0, np.inf)), ("beta", (0, 1))),
+    ],
+)
+def test_moments_by_quadrature(name, ends):
+    """QUADPACK knows nothing of log g."""
+    f, usual, _, _ = MEMBERS[name]
+    eta = f.natural(*usual)
+
+    def expected(of):
+        def integrand(x):
+            x = np.asarray(x)
+            return of(f.u(x)) * np.exp(log_p(f, x, eta))
+
+        return integrate.quad(integrand, *ends, epsabs=1e-11)[0]
+
+    m = f.mean(eta)
+    assert expected(lambda u: 1.0) == pytest.approx(1, abs=1e-8)
+    for i in range(f.shape[2]):
+        assert expected(lambda u, i=i: u[i]) == pytest.approx(m[i], rel=1e-7)
+        for j in range(i + 1):
+            found = expected(lambda u, i=i, j=j: (u[i] - m[i]) * (u[j] - m[j]))
+            assert found == pytest.approx(f.covariance(eta)[i, j], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["multivariate", "dirichlet"])
+def test_moments_of_vectors_by_sampling(name, rng):
+    """Five standard errors of 200 000 draws."""
+    f, usual, _, _ = MEMBERS[name]
+    eta, N = f.natural(*usual), 200_000
+    x = (
+        rng.multivariate_normal(*usual, N)
+        if name == "multivariate"
+        else rng.dirichlet(usual, N)
+    )
+    u = f.u(x)
+    error = 5 * u.std(axis=0) / np.sqrt(N)
+    assert np.all(np.abs(u.mean(axis=0) - f.mean(eta)) < error)
+    squares = (u - f.mean(eta))[:, :, None] * (u - f.mean(eta))[:, None, :]
+    error = 5 * squares.std(axis=0) / np.sqrt(N)
+    assert np.all(np.abs(squares.mean(axis=0) - f.covariance(eta)) < error)
+
+
+def test_multivariate_gaussian_in_three_dimensions(rng):
+    """Mean and covariance by differences where i >= j has six pairs."""
+    f = families.multivariate_gaussian(3)
+    A = rng.standard_normal((3, 3))
+    eta = f.natural(rng.standard_normal(3), A @ A.T + np.eye(3))
+    slope, _ = partials(lambda eta: -f.log_g(eta), eta)
+    np.testing.assert_allclose(f.mean(eta), slope.value, rtol=1e-8, atol=1e-10)
+    slope, _ = partials(f.mean, eta)
+    np.testing.assert_allclose(
+        f.covariance(eta), slope.value, rtol=1e-8, atol=1e-10
+    )
+
+
+def test_guess_is_exact_or_a_start(member):
+    """Closed forms invert the mean; Gamma and Dirichlet start inside."""
+    f, usual, _, _ = member
+    eta = f.natural(*usual)
+    m = f.mean(eta)
+    assert f.gap(m) > 0
+    if f.name in ("Gamma", "Beta", "Dirichlet"):
+        assert np.isfinite(f.log_g(f.guess(m)))
+    else:
+        np.testing.assert_allclose(f.guess(m), eta, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "m", "expected"),
+    [
+        ("bernoulli", [0.25], 0.25),
+        ("bernoulli", [1.0], 0.0),
+        ("categorical", [0.5, 0.25, 0.0], 0.0),
+        ("categorical", [0.5, 0.2, 0.2], 0.1),
+        ("categorical", [0.5, 0.25, 0.25], 0.0),
+        ("poisson", [0.0], 0.0),
+        ("gaussian", [2.0, 5.0], 0.2),
+        ("gaussian", [2.0, 4.0], 0.0),
+        ("multivariate", [0.0, 0.0, 4.0, 4.0, 4.0], 0.0),
+        ("multivariate", [0.0, 0.0, 4.0, 3.0, 9.0], 0.5),
+        ("multivariate", [0.0, 0.0, 0.0, 0.0, 0.0], 0.0),
+        ("gamma", [0.0, 1.0], 0.0),
+        ("gamma", [-1.0, 1.0], 0.5),
+        ("beta", [np.log(0.5), np.log(0.5)], 0.0),
+        ("dirichlet", np.log([0.25, 0.25, 0.25]), -np.log(0.75) / (1 + np.log(4))),
+    ],
+)
+def test_gap_measures_the_way_to_the_boundary(name, m, expected):
+    """Zero where all observations coincide or a value never occurs."""
+    gap = MEMBERS[name][0].gap(np.array(m))
+    assert gap == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "x"),
+    [
+        *(("bernoulli", 0.5), ("categorical", 4.0), ("categorical", 1.5)),
+        *(("categorical", -1.0), ("poisson", -1.0), ("poisson", 0.5)),
+        *(("gamma", 0.0), ("gamma", -1.0), ("beta", 0.0), ("beta", 1.0)),
+        *(("beta", 1.5), ("dirichlet", [0.5, 0.5, 0.5])),
+        ("dirichlet", [0.5, 0.5, 0.0]),
+    ],
+)
+def test_h_is_zero_outside_the_domain(name, x):
+    """No observation there has a density."""
+    assert MEMBERS[name][0].log_h(np.array(x)) == -np.inf
+
+
+@pytest.mark.parametrize(
+    ("name", "eta"),
+    [
+        *(("gaussian", [0.0, 0.0]), ("gaussian", [0.0, 1.0])),
+        ("multivariate", [0.0, 0.0, -1.0, 3.0, -1.0]),
+        *(("gamma", [0.0, -1.0]), ("gamma", [1.0, 0.0]), ("gamma", [1.0, 1.0])),
+        *(("beta", [0.0, 1.0]), ("dirichlet", [1.0, -1.0, 1.0])),
+    ],
+)
+def test_g_is_zero_where_the_integral_diverges(name, eta):
+    """These are no natural parameters."""
+    assert MEMBERS[name][0].log_g(np.array(eta)) == -np.inf
+
+
+@given(st.floats(-700, 700))
+def test_log_g_of_bernoulli_is_stable(eta):
+    """log sigma(-eta) = log(1 - mu), not log of a rounded difference."""
+    f = families.bernoulli()
+    expected = -np.logaddexp(0, eta)
+    assert f.log_g(np.array([eta])) == pytest.approx(expected, rel=1e-14)
+
+
+def test_two_values_of_a_categorical_are_bernoulli():
+    """The first value of two has the success probability."""
+    two, one = families.categorical(2), families.bernoulli()
+    eta = np.array([0.8])
+    assert two.log_g(eta) == pytest.approx(one.log_g(eta))
+    np.testing.assert_allclose(two.mean(eta), one.mean(eta))
+    np.testing.assert_allclose(two.covariance(eta), one.covariance(eta))
+
+
+def test_products_are_blocks(rng):
+    """Sizes, log densities and moments of independent columns."""
+    parts = [MEMBERS[k] for k in ("gamma", "categorical", "gaussian")]
+    f = families.product(*(p[0] for p in parts))
+    etas = [p[0].natural(*p[1]) for p in parts]
+    eta = f.natural(*etas)
+    x = np.array([[0.5, 3.0, -1.0], [2.0, 0.0, 0.3]])
+    assert f.shape == (3, 2, 7) and f.name == "Gamma × categorical × Gaussian"
+    expected = sum(p[2](x[:, d]) for d, p in enumerate(parts))
+    np.testing.assert_allclose(log_p(f, x, eta), expected)
+    slope, _ = partials(lambda eta: -f.log_g(eta), eta)
+    np.testing.assert_allclose(f.mean(eta), slope.value, rtol=1e-9, atol=1e-11)
+    C = f.covariance(eta)
+    assert (
+        C.shape == (7, 7) and np.all(C[:2, 2:] == 0) and np.all(C[2:5, 5:] == 0)
+    )
+    for p, e, rows in zip(
+        parts, etas, ([0, 1], [2, 3, 4], [5, 6]), strict=True
+    ):
+        np.testing.assert_array_equal(C[np.ix_(rows, rows)], p[0].covariance(e))
+    assert f.gap(f.mean(eta)) == min(
+        p[0].gap(p[0].mean(e)) for p, e in zip(parts, etas, strict=True)
+    )
+    assert f.domain == "positive, one of 0, ..., 3, real"
+
+
+@pytest.mark.parametrize(
+    ("make", "argument", "says"),
+    [
+        (families.categorical, 1, "at least 2 values needed; got 1"),
+        (families.dirichlet, 1, "at least 2 shares needed; got 1"),
+        (families.multivariate_gaussian, 0, "at least 1 dimensions needed"),
+        (families.gaussian_location, 0.0, "variance must be positive; got 0.0"),
+        (families.gaussian_location, np.nan, "variance must be positive"),
+        (families.gaussian_location, np.inf, "variance must be positive"),
+    ],
+)
+def test_impossible_members_are_refused(make, argument, says):
+    """The message says what was expected and what arrived."""
+    with pytest.raises(ValueError, match=says):
+        make(argument)
+
+
+def test_a_covariance_must_be_positive_definite():
+    """Not a bare LinAlgError."""
+    f = families.multivariate_gaussian(2)
+    with pytest.raises(ValueError, match="positive definite; got"):
+        f.natural([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]])
+    with pytest.raises(ValueError, match="positive definite"):
+        families.gaussian().natural(0.0, -1.0)
