@@ -211,3 +211,29 @@ def wine():
             "exploration, classification and correlation, Genoa"
         ),
     )
+
+
+# Counts, without classes.
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often something happened, per unit of observation."""
+
+    x: np.ndarray  # (N,) counts
+    source: str  # where the numbers come from
+
+
+def horse_kicks():
+    """Deaths by horse kick in 200 Prussian corps-years (Bortkiewicz 1898).
+
+    Ten corps, 1875 to 1894: 109 years of a corps without such a death, 65
+    with one, 22 with two, 3 with three, 1 with four.
+    """
+    return Counts(
+        x=np.repeat(np.arange(5.0), [109, 65, 22, 3, 1]),
+        source=(
+            "von Bortkiewicz (1898), Das Gesetz der kleinen Zahlen, Leipzig: "
+            "Teubner"
+        ),
+    )

@@ -242,3 +242,11 @@ def test_three_classes_as_published(load, counts, D, first):
     assert found.t.dtype == float
     np.testing.assert_array_equal(np.bincount(found.t.astype(int)), counts)
     np.testing.assert_array_equal(found.X[0, :4], first)
+
+
+def test_horse_kicks_are_bortkiewiczs():
+    """122 deaths in 200 corps-years; the mean is Fisher's 0.61 (1925)."""
+    deaths = data.horse_kicks()
+    assert deaths.x.shape == (200,) and deaths.x.sum() == 122
+    assert np.bincount(deaths.x.astype(int)).tolist() == [109, 65, 22, 3, 1]
+    assert "Bortkiewicz" in deaths.source
