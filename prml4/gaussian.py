@@ -23,12 +23,13 @@ from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf
 
 from prml4 import validate
-from prml4.special import normal_cdf
+from prml4.special import log_softmax, normal_cdf
 
 BLOCK = 2**19  # bytes of X worked on at once, so that they stay in cache
 SINGULAR = 1e-10  # share of a feature's variance that the others must leave it
+FAR = 100.0  # standard deviations of the mean from zero: worth a subtraction
 CONSTANT = 2.0**-48  # a standard deviation, relative to the mean: rounding only
-TARGETS = ("diagonal", "isotropic", "pooled")
+TARGETS = ("pooled", "diagonal", "isotropic")  # the first for QDA only
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,26 +48,11 @@ class GaussianModel:
 
 
 def model(pi, mu, Sigma):
-    """p(C_k) = pi_k, p(x|C_k) = N(x|mu_k, Sigma_k), with L from Sigma = L L^T.
-
-    For known parameters; `fit_qda` and `fit_lda` estimate them.
-    """
+    """p(C_k) = pi_k and p(x|C_k) = N(x|mu_k, Sigma_k) from known parameters."""
     mu = validate.design(mu, "mu")
     K, D = mu.shape
-    pi = validate.vector("pi", pi, K, "class")
-    if K < 2 or pi.min() <= 0 or abs(pi.sum() - 1) > 1e-9:
-        raise ValueError(
-            "pi must hold the probabilities of at least two classes, all "
-            f"positive, with sum 1; got {pi}"
-        )
-    Sigma = validate.finite("Sigma", validate.real("Sigma", Sigma))
-    if Sigma.shape not in ((D, D), (K, D, D)):
-        raise ValueError(
-            f"Sigma must have shape ({D}, {D}) or ({K}, {D}, {D}); "
-            f"got {Sigma.shape}"
-        )
-    if not np.allclose(Sigma, np.swapaxes(Sigma, -1, -2), rtol=1e-9, atol=0):
-        raise ValueError("Sigma must be symmetric")
+    pi = validate.probabilities("pi", pi, K)
+    Sigma = validate.symmetric("Sigma", Sigma, [(D, D), (K, D, D)])
     return GaussianModel(pi, mu, Sigma, _factors(Sigma, np.zeros_like(mu)))
 
 
@@ -106,11 +92,7 @@ def fit_qda(X, t, *, K=None, shrinkage=0.0, target="diagonal"):
 
     A shrinkage in (0, 1] moves each Sigma_k towards a target: see `shrink`.
     """
-    counts, mu, S = _estimates(X, t, K, shrinkage, target, shared=False)
-    pi, Sigma = counts / counts.sum(), S / counts[:, None, None]
-    if shrinkage:
-        Sigma = shrink(Sigma, shrinkage, target, pi)
-    return GaussianModel(pi, mu, Sigma, _factors(Sigma, mu))
+    return _fit(X, t, K, shrinkage, target, shared=False)
 
 
 def fit_lda(X, t, *, K=None, shrinkage=0.0, target="diagonal"):
@@ -118,10 +100,31 @@ def fit_lda(X, t, *, K=None, shrinkage=0.0, target="diagonal"):
 
     A shrinkage in (0, 1] moves Sigma towards a target: see `shrink`.
     """
-    counts, mu, S = _estimates(X, t, K, shrinkage, target, shared=True)
-    pi, Sigma = counts / counts.sum(), S / counts.sum()
-    if shrinkage:
-        Sigma = shrink(Sigma, shrinkage, target)
+    return _fit(X, t, K, shrinkage, target, shared=True)
+
+
+def _fit(X, t, K, shrinkage, target, *, shared):
+    """Validate, estimate, shrink, factorise.
+
+    X is searched for NaN only if something in the sums is not finite.
+    """
+    X = validate.matrix(X, "X")
+    t, K = validate.classes(t, len(X), K)
+    if not 0 <= shrinkage <= 1:
+        raise ValueError(f"shrinkage must be in [0, 1]; got {shrinkage}")
+    if target not in TARGETS[shared:]:
+        raise ValueError(
+            f"target must be in {TARGETS[shared:]}; got {target!r}"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        counts, mu, S = statistics(X, t, K, shared=shared)
+    if not np.isfinite(S).all():
+        validate.finite("X", X)
+    if not shrinkage:
+        _enough_rows(counts, X.shape[1], shared)
+    pi = counts / counts.sum()
+    Sigma = S / (counts.sum() if shared else counts[:, None, None])
+    Sigma = shrink(Sigma, shrinkage, target, pi) if shrinkage else Sigma
     return GaussianModel(pi, mu, Sigma, _factors(Sigma, mu))
 
 
@@ -141,44 +144,20 @@ def shrink(Sigma, amount, target="diagonal", pi=None):
     return (1 - amount) * Sigma + amount * T
 
 
-def _estimates(X, t, K, shrinkage, target, *, shared):
-    """The statistics of valid data, if they suffice for a covariance.
-
-    X is searched for NaN only if something in the sums is not finite.
-    """
-    X = validate.matrix(X)
-    t, K = validate.classes(t, len(X), K)
-    if not 0 <= shrinkage <= 1:
-        raise ValueError(f"shrinkage must be in [0, 1]; got {shrinkage}")
-    if target not in TARGETS[: 2 if shared else 3]:
-        raise ValueError(
-            f"target must be one of {TARGETS}, pooled for fit_qda only; "
-            f"got {target!r}"
-        )
-    with np.errstate(over="ignore", invalid="ignore"):
-        counts, mu, S = statistics(X, t, K, shared=shared)
-    if not (np.isfinite(S).all() and np.abs(mu).max() < 1e150):
-        validate.finite("X", X)
-    if not shrinkage:
-        _enough_rows(counts, X.shape[1], shared)
-    return counts, mu, S
-
-
 def _enough_rows(counts, D, shared):
     """Raise a ValueError where the rank of S is below D for want of rows."""
-    N, K, k = counts.sum(), len(counts), np.argmin(counts)
+    N, K, k = int(counts.sum()), len(counts), np.argmin(counts)
     if shared and N < D + K:
         raise ValueError(
-            f"{N:g} rows in {K} classes make the shared covariance of {D} "
-            f"features singular: at least D + K = {D + K} rows are needed; "
+            f"{N} rows in {K} classes make the shared covariance of {D} "
+            f"features singular: D + K = {D + K} rows or more are needed; "
             "shrink it (shrinkage > 0) or leave features out"
         )
     if not shared and counts[k] <= D:
         raise ValueError(
-            f"class {k} has {counts[k]:g} rows, and its covariance is singular "
-            f"unless there are more rows than features, {D} here; pool the "
-            "covariances (fit_lda) or shrink them (shrinkage > 0, towards "
-            'target="pooled" if a feature is constant within the class)'
+            f"class {k} has {counts[k]:g} rows and needs more than D = {D}, or "
+            "its covariance is singular; pool the covariances (fit_lda) or "
+            'shrink them (shrinkage > 0, perhaps with target="pooled")'
         )
 
 
@@ -215,17 +194,13 @@ def _factor(Sigma, size, k):
 
 def _singular(k, j, why):
     """Which covariance is singular, why, and what to do about it."""
+    whose, remedy, cure = f"covariance of class {k}", "pool (fit_lda)", "pooled"
     if k is None:
-        return (
-            f"the shared covariance is (nearly) singular: feature {j} {why} "
-            "within the classes; leave it out or shrink the covariance "
-            '(shrinkage > 0; target="isotropic" if a feature is constant)'
-        )
+        whose, remedy, cure = "shared covariance", "leave it out", "isotropic"
     return (
-        f"the covariance of class {k} is (nearly) singular: feature {j} "
-        f"{why} within the class; pool the covariances (fit_lda), shrink them "
-        '(shrinkage > 0; target="pooled" if a feature is constant) or leave '
-        "the feature out"
+        f"the {whose} is (nearly) singular: feature {j} {why} within the "
+        f"class; {remedy} or shrink the covariance (shrinkage > 0; "
+        f'target="{cure}" if a feature is constant)'
     )
 
 
@@ -258,68 +233,73 @@ def log_likelihood(model, X, t):
 
 def predict_proba(model, X):
     """p(C_k|x_n) = exp(a_nk) / sum_j exp(a_nj), PRML (4.62); (N, K)."""
-
-    def softmax(a):
-        np.exp(a, out=a)
-        a /= a.sum(axis=0)
-
-    return _by_blocks(model, X, softmax)
+    return _by_blocks(model, X, _softmax)
 
 
 def log_posterior(model, X):
     """ln p(C_k|x_n) = a_nk - ln sum_j exp(a_nj), log of PRML (4.62); (N, K)."""
-
-    def log_softmax(a):
-        a -= np.log(np.exp(a).sum(axis=0))
-
-    return _by_blocks(model, X, log_softmax)
+    return _by_blocks(model, X, lambda a: log_softmax(a, axis=0))
 
 
 def predict(model, X):
     """argmax_k p(C_k|x_n), which minimises the error rate; PRML 1.5.1."""
-    return _by_blocks(model, X, lambda a: None).argmax(axis=1)
+    return _by_blocks(model, X, lambda a: a).argmax(axis=1)
+
+
+def _softmax(a):
+    """exp(a_k) / sum_j exp(a_j) in place; for two classes with one exp."""
+    if len(a) == 2:
+        e = np.exp(np.minimum(a[0] - a[1], 709.0))  # of which exp is finite
+        np.reciprocal(1.0 + e, out=a[1])
+        np.multiply(e, a[1], out=a[0])
+        return a
+    a -= a.max(axis=0)
+    np.exp(a, out=a)
+    a /= a.sum(axis=0)
+    return a
 
 
 def _by_blocks(model, X, finish):
-    """finish(a - max_k a_k) in place, (K, rows) at a time; (N, K)."""
-    X = validate.matrix(X)
+    """finish(a) for a block of rows at a time, a (K, rows); (N, K)."""
+    X = validate.matrix(X, "X")
     K, D = model.mu.shape
     if X.shape[1] != D:
         raise ValueError(
-            f"X must have {D} columns, as many as the model has features; "
-            f"got shape {X.shape}"
+            f"X must have shape (N, {D}), {D} features as the model; "
+            f"got {X.shape}"
         )
-    fill = (_linear if model.shared else _quadratic)(model)
-    out, size = np.empty((len(X), K)), _rows(D)
+    fill, size = _linear(model) if model.shared else _quadratic(model)
+    out = np.empty((len(X), K))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for start in range(0, len(X), size):
             a = fill(X[start : start + size])
-            a -= a.max(axis=0)
-            if np.isnan(a.sum()):
+            if not np.isfinite(a.sum()):
                 validate.finite("X", X)
-                raise ValueError("X lies too far away for squares of distances")
-            finish(a)
-            out[start : start + size] = a.T
+                raise ValueError("X: a row is too far away to measure how far")
+            out[start : start + size] = finish(a).T
     return out
 
 
 def _linear(model):
-    """Rows x -> a_k = m_k^T L^{-1} (x - c) - m_k^T m_k / 2 + ln pi_k.
+    """Rows x -> a_k - a_0 = (m_k - m_0)^T L^{-1} (x - c) + g_k - g_0.
 
-    m_k = L^{-1} (mu_k - c); c, the mean of all, keeps the terms small.
+    m_k = L^{-1} (mu_k - c) and g_k = ln pi_k - m_k^T m_k / 2 for any c: zero
+    if the mean of all is near, else that mean, so that nothing cancels.
     """
-    c = model.pi @ model.mu
+    c, sd = model.pi @ model.mu, np.sqrt(np.diag(model.Sigma))
+    c = np.where(np.abs(c) > FAR * sd, c, 0.0)
     m = solve_triangular(model.L, (model.mu - c).T, lower=True)
-    W = solve_triangular(model.L, m, lower=True, trans="T").T
-    g = (np.log(model.pi) - np.sum(m**2, axis=0) / 2)[:, None]
-    buffer = np.empty((_rows(len(c)), len(c)))
+    g = np.log(model.pi) - np.sum(m**2, axis=0) / 2
+    W = solve_triangular(model.L, m[:, 1:] - m[:, :1], lower=True, trans="T").T
+    g = (g[1:] - g[0])[:, None]
 
     def fill(x):
-        a = W @ np.subtract(x, c, out=buffer[: len(x)]).T
-        a += g
+        a = np.zeros((len(model.pi), len(x)))
+        np.matmul(W, (x - c if c.any() else x).T, out=a[1:])
+        a[1:] += g
         return a
 
-    return fill
+    return fill, 4 * _rows(len(c))  # one product: nothing is reread
 
 
 def _quadratic(model):
@@ -328,16 +308,16 @@ def _quadratic(model):
     One triangular product for each class, with L_k^{-1} formed once.
     """
     K, D = model.mu.shape
-    eye, each = np.eye(D), range(K)
-    V = [solve_triangular(L, eye, lower=True) for L in model.L]
+    V = [solve_triangular(L, np.eye(D), lower=True) for L in model.L]
     V = [np.asfortranarray(v) for v in V]
     logs = np.log(np.diagonal(model.L, axis1=1, axis2=2)).sum(axis=1)
     g = (np.log(model.pi) - logs)[:, None]
-    buffer = np.empty((_rows(D), D))
+    size = _rows(D)
+    buffer = np.empty((size, D))
 
     def fill(x):
         a, z = np.empty((K, len(x))), buffer[: len(x)]
-        for k in each:
+        for k in range(K):
             np.subtract(x, model.mu[k], out=z)
             dtrmm(1.0, V[k], z.T, lower=1, overwrite_b=1)
             np.einsum("nd,nd->n", z, z, out=a[k])
@@ -345,7 +325,7 @@ def _quadratic(model):
         a += g
         return a
 
-    return fill
+    return fill, size
 
 
 def _rows(D):

@@ -209,3 +209,26 @@ def _class_numbers(t, K):
         f"t must hold the class numbers 0, ..., {last} of at least two "
         f"classes; got {{{shown}{more}}}"
     )
+
+
+def probabilities(name, value, K):
+    """Probabilities (K,) of K >= 2 classes: positive, with sum 1."""
+    value = vector(name, value, K, "class")
+    if K < 2 or value.min() <= 0 or abs(value.sum() - 1) > 1e-9:
+        raise ValueError(
+            f"{name} must hold positive probabilities of at least two classes "
+            f"with sum 1; got {value} with sum {value.sum():g}"
+        )
+    return value
+
+
+def symmetric(name, value, shapes):
+    """Symmetric matrix, or stack of them, of one of the shapes."""
+    value = finite(name, real(name, value))
+    if value.shape not in shapes:
+        wanted = " or ".join(map(str, shapes))
+        raise ValueError(f"{name} must have shape {wanted}; got {value.shape}")
+    gap = np.abs(value - np.swapaxes(value, -1, -2)).max()
+    if gap > 1e-9 * np.abs(value).max():
+        raise ValueError(f"{name} must be symmetric; got a gap of {gap:.1e}")
+    return value
