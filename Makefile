@@ -74,7 +74,8 @@ clean:  ## remove everything that was made
 	  ' make PYTHON=python3.12 ...' % sys.version_info[:2])"
 	@echo "setting up .venv, once: seconds with uv, a minute with pip"
 	$(PYTHON) -m venv .venv
-	-$(V)/python -m pip install -q --disable-pip-version-check uv
+	@$(V)/python -m pip install -q --disable-pip-version-check uv \
+	  || echo "no uv to be had: going on with pip"
 	if test -x $(V)/uv; then $(V)/uv pip install -p .venv \
 	  -r requirements.txt -e .; \
 	else $(V)/python -m pip install -r requirements.txt -e .; fi
