@@ -81,8 +81,9 @@ clean:  ## remove everything that was made
 	else $(V)/python -m pip install -r requirements.txt -e .; fi
 	@touch $@
 
-.venv/bench: .venv/ok
+.venv/bench: .venv/ok benchmarks/requirements.txt
 	if test -x $(V)/uv; then $(V)/uv pip install -p .venv \
-	  -c requirements.txt -e ".[bench]"; \
-	else $(V)/python -m pip install -c requirements.txt -e ".[bench]"; fi
+	  -c requirements.txt -r benchmarks/requirements.txt; \
+	else $(V)/python -m pip install -c requirements.txt \
+	  -r benchmarks/requirements.txt; fi
 	@touch $@
