@@ -133,20 +133,18 @@ def _nothing(column):
 def _tail(column, noise):
     """What each entry but the first two may still be off by.
 
-    The last step d_k, or 2 d_k q / (1 - q) for steps that shrink by a
-    factor q = d_k / d_k-1; beyond q = 0.8 nothing can be said. And twice
-    the distance of later entries beyond their noise.
+    The last step, if steps shrink by a fifth at least (else nothing can be
+    said); and twice the distance of later entries beyond their noise.
     """
     steps = np.abs(np.diff(column, axis=0))
     beyond = np.maximum(steps - noise[1:] - noise[:-1], 0.0)
-    with np.errstate(all="ignore"):
-        q = np.where(beyond[1:] == 0, 0.0, beyond[1:] / beyond[:-1])
-        growth = np.where(q <= 0.8, np.maximum(1.0, 2 * q / (1 - q)), np.inf)
+    steady = beyond[1:] <= 0.8 * beyond[:-1]
+    last = np.where(steady | (beyond[1:] == 0), steps[1:], np.inf)
     drift = [
         np.max(np.maximum(np.abs(column[k:] - column[k]) - noise[k:], 0.0), 0)
         for k in range(2, len(column))
     ]
-    return np.maximum(growth * steps[1:], 2 * np.array(drift))
+    return np.maximum(last, 2 * np.array(drift))
 
 
 def _better(best, values, errors):
