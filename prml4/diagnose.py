@@ -59,12 +59,15 @@ def diagnose(yours, right, at, terms=None, elsewhere=None):
         if verdict:
             return verdict
     cases = _cases(yours, right, points)
-    wrong = [c for c in cases if not _equal([c], cases)]
+    given = {id(args) for args in points}  # judged by its own size each
+    wrong = [
+        c for c in cases
+        if not _equal([c], [c] if id(c.args) in given else cases)
+    ]  # fmt: skip
     if not wrong:
         return "right", "your function agrees with the book's"
     if _equal(wrong, within=CLOSE):
         return "not yet", NEARLY
-    given = {id(args) for args in points}
     here = [c for c in wrong if id(c.args) in given]
     text = _explained(right, wrong, here, terms or {}, elsewhere or {})
     return "not yet", ("" if here else OUTSIDE) + text
@@ -369,11 +372,15 @@ def _changed(q, change):
 
 
 def _elsewhere(q):
-    """yours = c right(elsewhere)."""
+    """yours = c right(elsewhere), one argument or a tuple of all."""
     for name, place in q.elsewhere.items():
+        say = _also(f"it is evaluated at another point: {name}")
+        if isinstance(place, tuple):
+            yield say, q.y, _changed(q, lambda args, p=place: p)
+            continue
         for i in range(len(q.names)):
             new = _changed(q, partial(_put, i, lambda x, p=place: p))
-            yield _also(f"it is evaluated at another point: {name}"), q.y, new
+            yield say, q.y, new
 
 
 def _put(i, change, args):

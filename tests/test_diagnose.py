@@ -234,6 +234,22 @@ def test_readers_may_use_their_notebook_variables():
     assert found.diagnosis == "the sign is flipped"
 
 
+def test_each_point_given_is_judged_by_its_own_size():
+    """A huge answer at one point hides nothing at the other."""
+    found = check.attempt(
+        "e", lambda x: x**9 + 1e-3, lambda x: x**9, [(1.0,), (1e4,)]
+    )
+    assert found.verdict == "not yet"
+
+
+def test_elsewhere_may_be_all_arguments():
+    """A tuple stands for the whole point."""
+    found = check.attempt(
+        "e", lambda *a: G(start, Phi, t), G, g, elsewhere={"x": (start, Phi, t)}
+    )
+    assert "evaluated at another point: x" in found.diagnosis
+
+
 def test_wrong_at_one_of_two_points():
     """The points where the answer is right do not hide the sign."""
 
