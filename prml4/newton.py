@@ -232,7 +232,7 @@ def head_start(objective):
         raise LinAlgError("a separable sample")
     d = np.sqrt(np.diag(H))
     C = H / np.outer(d, d)
-    if np.sum(C**2) - M <= 2 * M**2 / n:
+    if np.sum(C**2) - M <= 1.5 * M**2 / n:  # M^2 / n by chance
         return w, np.diag((1 + small) * n / N / d**2)
     if small:
         n, H = N, objective(w)[2]
