@@ -314,6 +314,9 @@ LIMITS = [
     (lambda x: math.log(x) / (x - 1), 1, 1.0),
     (lambda h: 1e-250 * math.sin(h) / h, 0, 1e-250),
     (lambda h: np.array([math.sin(h) / h, 5 + h]), 0, np.array([1.0, 5.0])),
+    (lambda h: (math.sin(h) - h) / h**3, 0, -1 / 6),
+    (lambda h: ((1 / (0.7 + h) - 1 / (0.7 - h)) / (2 * h) + 1 / 0.49) / h**2,
+     0, -1 / 0.7**4),
 ]  # fmt: skip
 
 
