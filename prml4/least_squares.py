@@ -1,0 +1,256 @@
+"""Regression on labels, and Fisher's discriminant, PRML 4.1.3-4.1.6.
+
+    Phi    (N, M)  design matrix, usually with a column of ones
+    t      (N,)    class numbers 0, ..., K - 1
+    T      (N, K)  one-of-K targets; or (N,), one number per row
+    W      (M, K)  weights of the outputs y(x) = W^T phi(x); (M,) for one output
+    alpha  (M,)    penalties on the rows of W (one number serves all; 0 = none)
+    X      (N, D)  inputs, without the column of ones
+    S_W    (D, D)  scatter within the classes, S_B between them
+
+Outputs are fitted by QR, without forming Phi^T Phi. Fisher's projections come
+from the Cholesky factor of `gaussian.fit_lda`, which has S_W = N Sigma.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve, qr, solve_triangular
+
+from prml4 import gaussian, validate
+
+EPS = np.finfo(float).eps
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquaresFit:
+    """The minimiser of the sum of squares, and the factor that found it."""
+
+    W: np.ndarray  # (M, K), or (M,) for one output
+    R: np.ndarray  # (M, M) upper triangular, R^T R = Phi^T Phi + diag(alpha)
+    error: float  # half the sum of squares at W, without the penalty
+
+
+@dataclass(frozen=True, eq=False)
+class FisherProjection:
+    """Directions along which the classes are far apart for their width."""
+
+    W: np.ndarray  # (D, D') directions, W^T S_W W = N I; D' <= K - 1
+    ratios: np.ndarray  # (D',) scatter between over scatter within, decreasing
+    mean: np.ndarray  # (D,) of all rows
+
+
+# Targets.
+
+
+def one_hot(t, K=None):
+    """T_nk = 1 if t_n = k, else 0: the one-of-K coding of PRML 4.1.3."""
+    t = validate.real("t", t)
+    t, K = validate.classes(t, max(t.size, 1), K)
+    return np.eye(K)[t]
+
+
+def fisher_targets(t):
+    """N / N_1 for class 1 and -N / N_0 for class 0, sum 0, PRML 4.1.5."""
+    T = one_hot(t, 2)
+    return (T / T.mean(axis=0)) @ [-1.0, 1.0]
+
+
+# The fit.
+
+
+def error(W, Phi, T):
+    """E(W) = 1/2 sum_n |W^T phi_n - t_n|^2, PRML (4.15)."""
+    return float(np.sum((np.asarray(Phi) @ W - T) ** 2) / 2)
+
+
+def gradient(W, Phi, T):
+    """grad E(W) = Phi^T (Phi W - T), of the shape of W."""
+    Phi = np.asarray(Phi)
+    return Phi.T @ (Phi @ W - T)
+
+
+def fit(Phi, t, *, K=None, alpha=0.0):
+    """W = argmin E(W) for one-of-K targets, PRML (4.16)."""
+    Phi = validate.design(Phi)
+    t, K = validate.classes(t, len(Phi), K)
+    return regress(Phi, np.eye(K)[t], alpha=alpha)
+
+
+def regress(Phi, T, *, alpha=0.0):
+    """W = argmin E(W) + 1/2 sum_j alpha_j |w_j|^2 for any targets T, by QR.
+
+    w_j is row j of W. A penalty is one more row, sqrt(alpha_j) e_j, with
+    target zero; without one the columns of Phi must be independent.
+    """
+    Phi = validate.design(Phi)
+    N, M = Phi.shape
+    T = _targets(T, N)
+    alpha = validate.precisions(alpha, M)
+    held = alpha > 0
+    _determined(Phi[:, ~held], np.flatnonzero(~held))
+    rows = np.sqrt(alpha[held, None]) * np.eye(M)[held]
+    zeros = np.zeros((len(rows), *T.shape[1:]))
+    Q, R = qr(np.vstack([Phi, rows]), mode="economic")
+    W = solve_triangular(R, Q.T @ np.concatenate([T, zeros]))
+    return LeastSquaresFit(W, R, error(W, Phi, T))
+
+
+def _targets(T, N):
+    """Finite real targets (N,) or (N, K)."""
+    T = validate.real("T", T)
+    if T.ndim not in (1, 2) or len(T) != N or 0 in T.shape:
+        raise ValueError(
+            f"T must have shape ({N},) or ({N}, K), one target per row of "
+            f"Phi; got shape {T.shape}"
+        )
+    return validate.finite("T", T)
+
+
+def _determined(Phi, names):
+    """Raise a ValueError unless the data determine a weight per column."""
+    N, M = Phi.shape
+    if N < M:
+        raise ValueError(
+            f"{N} rows cannot determine {M} weights per output: many fits "
+            "have no error at all; take fewer columns or penalise the "
+            "weights (alpha > 0)"
+        )
+    if M:
+        validate.independent_columns(Phi, names)
+
+
+def outputs(W, Phi):
+    """y(x_n) = W^T phi_n for each row, PRML (4.14); not probabilities."""
+    return np.asarray(Phi) @ W
+
+
+def predict(W, Phi):
+    """argmax_k y_k(x_n), the rule of PRML 4.1.3."""
+    return outputs(W, Phi).argmax(axis=1)
+
+
+def limit_weights(model):
+    """w_k = pi_k V^{-1} (mu_k - m), bias pi_k - m^T w_k: the fit to infinitely
+    many draws of a Gaussian model, or to the sample that `model` was fitted to.
+
+    m and V are mean and covariance of x whatever its class. (D + 1, K).
+    """
+    K, D = model.mu.shape
+    m = model.pi @ model.mu
+    B = model.mu - m
+    Sigma = np.broadcast_to(model.Sigma, (K, D, D))
+    V = np.tensordot(model.pi, Sigma, 1) + (model.pi * B.T) @ B
+    W = cho_solve((np.linalg.cholesky(V), True), B.T) * model.pi
+    return np.vstack([model.pi - m @ W, W])
+
+
+# One row more, one row less.
+
+
+def leverage(fit, Phi):
+    """h_n = phi_n^T (R^T R)^{-1} phi_n, by one triangular solve."""
+    Z = solve_triangular(fit.R, np.asarray(Phi, float).T, trans="T")
+    return np.sum(Z**2, axis=0)
+
+
+def add_row(fit, phi, target):
+    """W + S phi (t - W^T phi)^T / (1 + phi^T S phi), S = (R^T R)^{-1}.
+
+    The weights after one more row, by Sherman and Morrison (1950).
+    """
+    phi = np.asarray(phi, float)
+    direction = cho_solve((fit.R, False), phi)
+    miss = np.asarray(target, float) - phi @ fit.W
+    return fit.W + np.multiply.outer(direction, miss) / (1 + phi @ direction)
+
+
+def far_limit(fit, e):
+    """W - S e (e^T W) / (e^T S e): one more row phi + c e as c -> infinity.
+
+    The outputs no longer change along e, wherever phi and its target are.
+    """
+    e = np.asarray(e, float)
+    direction = cho_solve((fit.R, False), e)
+    return fit.W - np.multiply.outer(direction, e @ fit.W) / (e @ direction)
+
+
+def leave_one_out(Phi, T, *, alpha=0.0):
+    """t_n - (t_n - y_n) / (1 - h_n): the output for row n of the fit to all
+    other rows, with no refitting; Allen (1974).
+    """
+    best = regress(Phi, T, alpha=alpha)
+    Phi, T = np.asarray(Phi, float), np.asarray(T, float)
+    rest = 1 - leverage(best, Phi)
+    if rest.min() < 1e-10:
+        raise ValueError(
+            f"row {rest.argmin()} alone determines a weight: without it the "
+            "columns of Phi depend on each other; take fewer columns or "
+            "penalise the weights (alpha > 0)"
+        )
+    miss = T - outputs(best.W, Phi)
+    return T - (miss.T / rest).T
+
+
+# Fisher's discriminant.
+
+
+def scatter(X, t, K=None):
+    """S_W = sum_k S_k and S_B = sum_k N_k (m_k - m)(m_k - m)^T, PRML (4.40)-
+    (4.46), with S_k = sum_{t_n=k} (x_n - m_k)(x_n - m_k)^T."""
+    X = validate.design(X, "X")
+    t, K = validate.classes(t, len(X), K)
+    counts, mu, S_W = gaussian.statistics(X, t, K, shared=True)
+    B = mu - counts @ mu / counts.sum()
+    return S_W, (counts * B.T) @ B
+
+
+def criterion(W, S_B, S_W):
+    """J(W) = Tr{(W^T S_W W)^{-1} W^T S_B W}, PRML (4.50); or (4.26)."""
+    W = np.asarray(W, float)
+    W = W[:, None] if W.ndim == 1 else W
+    return float(np.trace(np.linalg.solve(W.T @ S_W @ W, W.T @ S_B @ W)))
+
+
+def criterion_gradient(w, S_B, S_W):
+    """grad J(w) = 2 {S_B w - J(w) S_W w} / (w^T S_W w), of PRML (4.26)."""
+    w = np.asarray(w, float)
+    within = S_W @ w
+    return 2 * (S_B @ w - criterion(w, S_B, S_W) * within) / (w @ within)
+
+
+def fisher_direction(X, t, *, shrinkage=0.0):
+    """w = S_W^{-1} (m_1 - m_0) for two classes, PRML (4.30); (D,)."""
+    model = gaussian.fit_lda(X, t, K=2, shrinkage=shrinkage)
+    return cho_solve((model.L, True), model.mu[1] - model.mu[0]) / len(X)
+
+
+def fit_fisher(X, t, *, K=None, shrinkage=0.0):
+    """S_B w_i = r_i S_W w_i, r_1 >= r_2 >= ...: maximises J(W), PRML 4.1.6.
+
+    With S_W / N = L L^T and B L^{-T} = U diag(s) V^T, where the rows of B are
+    sqrt(pi_k) (m_k - m)^T, w_i = L^{-T} v_i and r_i = s_i^2. Directions along
+    which the means do not differ are left out.
+    """
+    model = gaussian.fit_lda(X, t, K=K, shrinkage=shrinkage)
+    mean = model.pi @ model.mu
+    B = np.sqrt(model.pi)[:, None] * (model.mu - mean)
+    A = solve_triangular(model.L, B.T, lower=True).T
+    _, s, Vt = np.linalg.svd(A, full_matrices=False)
+    sd = np.sqrt(np.diag(model.Sigma))
+    noise = 100 * EPS * (1 + np.max(np.abs(model.mu) / sd))
+    kept = s > noise
+    if not kept.any():
+        raise ValueError(
+            "the class means coincide, so that no direction separates them; "
+            "Fisher's criterion is zero everywhere"
+        )
+    W = solve_triangular(model.L, Vt[kept].T, lower=True, trans="T")
+    largest = np.abs(W * sd[:, None]).argmax(axis=0)
+    W *= np.sign(W[largest, np.arange(W.shape[1])])
+    return FisherProjection(W, s[kept] ** 2, mean)
+
+
+def project(fisher, X):
+    """z_n = W^T (x_n - m), PRML (4.39) with the origin at the mean; (N, D')."""
+    return (np.asarray(X, float) - fisher.mean) @ fisher.W
