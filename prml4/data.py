@@ -237,3 +237,25 @@ def horse_kicks():
             "Teubner"
         ),
     )
+
+
+# Pictures.
+
+
+def digits(*, binarised=False):
+    """1797 handwritten digits, 8 x 8 pixels (Alpaydin and Kaynak 1998).
+
+    A pixel counts inked points, 0 to 16; binarised, it is 1 from 8 on.
+    """
+    from sklearn.datasets import load_digits
+
+    table = load_digits()
+    return Data(
+        X=(table.data >= 8.0).astype(float) if binarised else table.data,
+        t=table.target.astype(float),
+        names=tuple(f"row {i}, column {j}" for i, j in np.ndindex(8, 8)),
+        source=(
+            "Alpaydin and Kaynak (1998), Optical recognition of handwritten "
+            "digits, UCI Machine Learning Repository"
+        ),
+    )

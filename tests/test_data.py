@@ -250,3 +250,15 @@ def test_horse_kicks_are_bortkiewiczs():
     assert deaths.x.shape == (200,) and deaths.x.sum() == 122
     assert np.bincount(deaths.x.astype(int)).tolist() == [109, 65, 22, 3, 1]
     assert "Bortkiewicz" in deaths.source
+
+
+def test_digits_are_those_of_the_repository():
+    """178 zeros, 182 ones ...; the first is a 0 with blank corners."""
+    grey, bits = data.digits(), data.digits(binarised=True)
+    counts = [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+    assert np.bincount(grey.t.astype(int)).tolist() == counts
+    assert grey.X.shape == bits.X.shape == (1797, 64) and grey.X.max() == 16
+    np.testing.assert_array_equal(grey.X[0, :8], [0, 0, 5, 13, 9, 1, 0, 0])
+    np.testing.assert_array_equal(bits.X[0, :8], [0, 0, 0, 1, 1, 0, 0, 0])
+    np.testing.assert_array_equal(bits.X, grey.X >= 8)
+    assert bits.names[9] == "row 1, column 1" and "Alpaydin" in bits.source
