@@ -6,6 +6,9 @@
     alpha  (M,)    prior precisions  B  (M, M)  approximate inverse of H
     m0     (M,)    prior mean
 
+All linear algebra here is numpy's: SciPy brings a BLAS of its own, and the
+idle threads of one get in the way of the other's.
+
 A model says only how the error of a row depends on its a: `pointwise(a, rows)`
 returns (E_n, dE_n/da, d2E_n/da2) for those rows of the data.
 """
@@ -16,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky
+from numpy.linalg import LinAlgError, cholesky, inv, solve
 
 ROUNDING = 2e-8  # a decrement d promises d^2 / 2 = 2e-16: less than E can show
 BLOCK = 2**22  # bytes of Phi worked on at once, so that they stay in cache
@@ -106,8 +109,9 @@ class Objective:
 
 def newton_step(g, H):
     """H^{-1} g and the Newton decrement sqrt(g^T H^{-1} g), PRML (4.92)."""
-    step = cho_solve(cho_factor(H), g)
-    return step, float(np.sqrt(g @ step))
+    L = cholesky(H)
+    half = solve(L, g)
+    return solve(L.T, half), float(np.sqrt(half @ half))
 
 
 def minimise(objective, w0, *, tol=ROUNDING, max_iter=100, damped=True):
@@ -194,9 +198,7 @@ def bfgs(B, s, y):
     """
     By, sy = B @ y, s @ y
     u = (0.5 * (1 + y @ By / sy) * s - By) / sy
-    B = B + np.outer(s, u)
-    B += np.outer(u, s)
-    return B
+    return B + np.column_stack([s, u]) @ np.vstack([u, s])
 
 
 def descend(objective, *, tol=ROUNDING):
@@ -236,7 +238,8 @@ def head_start(objective):
         return w, np.diag((1 + small) * n / N / d**2)
     if small:
         n, H = N, objective(w)[2]
-    return w, cho_solve(cho_factor(H), np.eye(M)) * (n / N)
+    root = inv(cholesky(H))
+    return w, root.T @ root * (n / N)
 
 
 def farthest_move(objective, step):
@@ -255,8 +258,8 @@ def smallest_share(H):
     Zero where H is singular.
     """
     try:
-        L = cholesky(H, lower=True)
-    except (LinAlgError, ValueError):
+        L = cholesky(H)
+    except LinAlgError:
         return 0.0
     return float(np.min(np.diag(L) ** 2 / np.diag(H)))
 
