@@ -165,12 +165,8 @@ def _factors(Sigma, mu):
     """L with Sigma = L L^T for one covariance or for each of a stack."""
     if Sigma.ndim == 2:
         return _factor(Sigma, np.abs(mu).max(axis=0), None)
-    return np.stack(
-        [
-            _factor(S, np.abs(m), k)
-            for k, (S, m) in enumerate(zip(Sigma, mu, strict=True))
-        ]
-    )
+    each = enumerate(zip(Sigma, np.abs(mu), strict=True))
+    return np.stack([_factor(S, size, k) for k, (S, size) in each])
 
 
 def _factor(Sigma, size, k):
@@ -198,8 +194,8 @@ def _singular(k, j, why):
     if k is None:
         whose, remedy, cure = "shared covariance", "leave it out", "isotropic"
     return (
-        f"the {whose} is (nearly) singular: feature {j} {why} within the "
-        f"class; {remedy} or shrink the covariance (shrinkage > 0; "
+        f"the {whose} is (nearly) singular: feature {j} {why} within "
+        f"{'each' if k is None else 'the'} class; {remedy} or shrink the covariance (shrinkage > 0; "
         f'target="{cure}" if a feature is constant)'
     )
 
@@ -238,29 +234,30 @@ def predict_proba(model, X):
 
 def log_posterior(model, X):
     """ln p(C_k|x_n) = a_nk - ln sum_j exp(a_nj), log of PRML (4.62); (N, K)."""
-    return _by_blocks(model, X, lambda a: log_softmax(a, axis=0))
+    return _by_blocks(
+        model, X, lambda a, out: np.copyto(out, log_softmax(a, 0))
+    )
 
 
 def predict(model, X):
     """argmax_k p(C_k|x_n), which minimises the error rate; PRML 1.5.1."""
-    return _by_blocks(model, X, lambda a: a).argmax(axis=1)
+    return _by_blocks(model, X, lambda a, out: np.copyto(out, a)).argmax(axis=1)
 
 
-def _softmax(a):
-    """exp(a_k) / sum_j exp(a_j) in place; for two classes with one exp."""
+def _softmax(a, out):
+    """out_k = exp(a_k) / sum_j exp(a_j), a is used up; one exp for K = 2."""
     if len(a) == 2:
         e = np.exp(np.minimum(a[0] - a[1], 709.0))  # of which exp is finite
-        np.reciprocal(1.0 + e, out=a[1])
-        np.multiply(e, a[1], out=a[0])
-        return a
-    a -= a.max(axis=0)
-    np.exp(a, out=a)
-    a /= a.sum(axis=0)
-    return a
+        np.reciprocal(1.0 + e, out=out[1])
+        np.multiply(e, out[1], out=out[0])
+    else:
+        a -= a.max(axis=0)
+        np.exp(a, out=a)
+        np.divide(a, a.sum(axis=0), out=out)
 
 
 def _by_blocks(model, X, finish):
-    """finish(a) for a block of rows at a time, a (K, rows); (N, K)."""
+    """finish(a, out) for a block of rows at a time, both (K, rows); (N, K)."""
     X = validate.matrix(X, "X")
     K, D = model.mu.shape
     if X.shape[1] != D:
@@ -273,10 +270,10 @@ def _by_blocks(model, X, finish):
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for start in range(0, len(X), size):
             a = fill(X[start : start + size])
-            if not np.isfinite(a.sum()):
+            if not np.isfinite(a[-1].sum()):  # NaN or inf in X reach every a_k
                 validate.finite("X", X)
                 raise ValueError("X: a row is too far away to measure how far")
-            out[start : start + size] = finish(a).T
+            finish(a, out[start : start + size].T)
     return out
 
 
