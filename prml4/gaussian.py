@@ -195,7 +195,8 @@ def _singular(k, j, why):
         whose, remedy, cure = "shared covariance", "leave it out", "isotropic"
     return (
         f"the {whose} is (nearly) singular: feature {j} {why} within "
-        f"{'each' if k is None else 'the'} class; {remedy} or shrink the covariance (shrinkage > 0; "
+        f"{'each' if k is None else 'the'} class; {remedy} or shrink the "
+        "covariance (shrinkage > 0; "
         f'target="{cure}" if a feature is constant)'
     )
 
@@ -296,7 +297,8 @@ def _linear(model):
         a[1:] += g
         return a
 
-    return fill, 4 * _rows(len(c))  # one product: nothing is reread
+    size = _rows(len(c))  # with one product nothing is reread: 4, 16 times it
+    return fill, 4 * size if c.any() else 16 * size
 
 
 def _quadratic(model):
@@ -378,7 +380,7 @@ def parameter_count(D, K, *, shared):
 
 
 def bayes_error(model):
-    """pi_0 Phi((r - d/2) / s) + pi_1 Phi(-(r + d/2) / s), two classes, shared.
+    """P = pi_0 Phi((r - d/2) / s) + pi_1 Phi(-(r + d/2) / s), shared Sigma.
 
     r = ln(pi_1 / pi_0); d = s^2 = (mu_1 - mu_0)^T Sigma^{-1} (mu_1 - mu_0).
     """

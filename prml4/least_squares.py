@@ -176,8 +176,9 @@ def far_limit(fit, e):
 
 
 def leave_one_out(Phi, T, *, alpha=0.0):
-    """t_n - (t_n - y_n) / (1 - h_n): the output for row n of the fit to all
-    other rows, with no refitting; Allen (1974).
+    """y_n without row n = t_n - (t_n - y_n) / (1 - h_n), Allen (1974).
+
+    The output for row n of the fit to all other rows, with no refitting.
     """
     best = regress(Phi, T, alpha=alpha)
     Phi, T = np.asarray(Phi, float), np.asarray(T, float)

@@ -99,7 +99,7 @@ def best_ray(Z, *, strict):
             -gain,
             A_ub=np.c_[-Z[rows], np.full(len(rows), float(strict))],
             b_ub=np.zeros(len(rows)),
-            bounds=[(-1, 1)] * M + [(0, 1)],
+            bounds=[(-1, 1)] * M + [(0, None)],
             method="highs",
             options={"primal_feasibility_tolerance": 1e-10},
         )

@@ -197,7 +197,11 @@ def test_guess_is_exact_or_a_start(member):
         ("gamma", [0.0, 1.0], 0.0),
         ("gamma", [-1.0, 1.0], 0.5),
         ("beta", [np.log(0.5), np.log(0.5)], 0.0),
-        ("dirichlet", np.log([0.25, 0.25, 0.25]), -np.log(0.75) / (1 + np.log(4))),
+        (
+            "dirichlet",
+            np.log([0.25, 0.25, 0.25]),
+            -np.log(0.75) / (1 + np.log(4)),
+        ),
     ],
 )
 def test_gap_measures_the_way_to_the_boundary(name, m, expected):

@@ -91,3 +91,54 @@ def test_separation_agrees_with_trying_every_direction(X, t):
     else:
         kind = "none"
     assert separation(X, t).kind == kind
+
+
+def test_a_margin_may_exceed_one():
+    """Columns scaled to one allow a margin up to their number."""
+    Z = np.array([[1.0, 0.9, 0.8], [1.0, 1.0, 0.7]])
+    d, margin = best_ray(Z, strict=True)
+    assert np.allclose(d, 1) and margin == pytest.approx(2.7)
+
+
+def test_the_box_is_as_wide_on_both_sides():
+    """The best direction against one row is minus its signs."""
+    d, margin = best_ray(np.array([[-1.0, -0.5]]), strict=True)
+    assert np.allclose(d, -1) and margin == pytest.approx(1.5)
+
+
+def test_a_short_row_among_a_thousand_sets_the_margin():
+    """It is not among the first few, and on the right side all the time."""
+    Z = np.ones((1000, 1))
+    Z[1] = 0.1
+    assert best_ray(Z, strict=True)[1] == pytest.approx(0.1)
+
+
+def test_a_quasi_complete_direction_is_a_proof_in_its_box(rng):
+    """Rows on the plane stay there, whatever the scale of the columns."""
+    Phi = rng.standard_normal((40, 4))
+    u = np.array([1.0, -2.0, 0.5, 1.0])
+    Phi[:20] -= np.outer(Phi[:20] @ u, u) / (u @ u)
+    t = np.where(np.arange(40) < 20, np.arange(40) % 2, Phi @ u > 0)
+    scale = np.array([1e-3, 1.0, 1e3, 1.0])
+    found = separation(Phi * scale, t)
+    ahead = (2 * t - 1) * (Phi @ (scale * found.direction))
+    assert found.kind == "quasi-complete" and found.margin == 0.0
+    assert np.abs(ahead[:20]).max() < 1e-14 and ahead[20:].min() > 0
+    longest = np.abs(found.direction * np.abs(Phi * scale).max(axis=0)).max()
+    assert longest == pytest.approx(1)
+
+
+def test_no_direction_without_separation():
+    """Nothing to prove it with, and no margin."""
+    found = separation([[1.0], [1.0]], [0, 1])
+    assert (found.kind, found.direction, found.margin) == ("none", None, 0.0)
+
+
+def test_the_direction_fills_its_box_for_rows_of_any_length(rng):
+    """Also where the margin is lost in rounding."""
+    Phi = rng.standard_normal((60, 3))
+    t = Phi @ [1, -1, 0.3] > 0
+    Phi = Phi * np.logspace(-12, 12, 60)[:, None]
+    found = separation(Phi, t)
+    longest = np.abs(found.direction * np.abs(Phi).max(axis=0)).max()
+    assert found.kind == "complete" and longest == pytest.approx(1)

@@ -583,8 +583,8 @@ def functions_are_documented(path):
 
 
 def modules_have_tests(root, plan):
-    """A module has its test file and, if it is a chapter, its notebook."""
-    names = {row.stem: row.name for row in plan}
+    """A module has its test file and, unless still planned, its notebook."""
+    names = {row.stem: row.name for row in plan if not row.question}
     paths = list((root / "prml4").glob("[!_]*.py"))
     complaints = [
         f"prml4/{p.name} has no tests/test_{p.name}"

@@ -25,6 +25,7 @@ from collections import defaultdict
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -47,14 +48,15 @@ SURVIVED, BY_CHECKS, BY_TESTS = 0, 11, 12  # exit codes of a worker
 
 # ------------------------------------------------------------ what is mutated
 def targets(book):
-    """(module, function) -> chapters that name it, callees included."""
-    named = defaultdict(set)
+    """(module, function) -> {chapter: cells whose checks rest on it}."""
+    named = defaultdict(lambda: defaultdict(set))
     for chapter in book:
-        for path in {p for c in chapter.checks for p in c.library}:
-            stem, name = home(*path.split(".")[:2])
-            if mutable(stem, name):
-                for callee in callees(stem, name):
-                    named[stem, callee].add(chapter)
+        for check in chapter.checks:
+            for path in check.library:
+                stem, name = home(*path.split(".")[:2])
+                if mutable(stem, name):
+                    for callee in callees(stem, name):
+                        named[stem, callee][chapter].add(check.cell)
     return {key: named[key] for key in sorted(named)}
 
 
@@ -74,6 +76,7 @@ def mutable(stem, name):
     )
 
 
+@cache
 def callees(stem, name):
     """A function and all of its module that it calls, directly or not."""
     found, open_ = set(), [name]
@@ -147,16 +150,18 @@ def spared(tree):
 
 
 def is_tolerance(node):
-    """A tiny number or `tol`, or a product with one."""
+    """A tiny number, `tol`, a threshold in CAPITALS, or a product with one."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, float) and 0 < abs(node.value) <= 1e-3
-    if isinstance(node, ast.Name):
-        return node.id in ("tol", "EPS")
-    is_sum = isinstance(node, ast.BinOp) and isinstance(
-        node.op, ast.Add | ast.Sub
-    )
-    if isinstance(node, ast.BinOp) and not is_sum:
-        return is_tolerance(node.left) or is_tolerance(node.right)
+    if isinstance(node, ast.Name | ast.Attribute):
+        name = ast.unparse(node).split(".")[-1]
+        return name == "tol" or (name.isupper() and len(name) > 1)
+    if isinstance(node, ast.UnaryOp):
+        return is_tolerance(node.operand)
+    if isinstance(node, ast.BinOp):
+        is_sum = isinstance(node.op, ast.Add | ast.Sub)
+        sides = is_tolerance(node.left) or is_tolerance(node.right)
+        return sides and not is_sum
     return False
 
 
@@ -331,13 +336,18 @@ def plant(mutant):
 
 
 def trial(mutant, book):
-    """Exit code of a worker: who noticed the fault."""
+    """Exit code of a worker: who noticed the fault.
+
+    First the checks that rest on the function, then all of their chapters,
+    then the unit tests.
+    """
     plant(mutant)
-    for chapter in book:
-        try:
-            rerun.run(chapter)
-        except Exception:  # noqa: BLE001  any failure is an objection
-            return BY_CHECKS
+    for goals in (book.get, lambda chapter: None):
+        for chapter in book:
+            try:
+                rerun.run(chapter, goals=goals(chapter))
+            except Exception:  # noqa: BLE001  any failure is an objection
+                return BY_CHECKS
     tests = ROOT / "tests" / f"test_{mutant.stem}.py"
     return BY_TESTS if unit_tests(tests) else SURVIVED
 
@@ -419,19 +429,17 @@ def equivalents():
 
 
 def limits(named):
-    """Seconds for a trial of each module: five times the sound library's."""
-    found = {}
-    for stem in sorted({stem for stem, _ in named}):
-        book = sorted(
-            {c for (s, _), cs in named.items() if s == stem for c in cs},
-            key=lambda c: c.name,
-        )
+    """Seconds for a trial of each module: ten times the sound library's."""
+    needed, found = defaultdict(dict), {}
+    for (stem, _), book in named.items():
+        needed[stem] |= book
+    for stem, book in needed.items():
         began = time.monotonic()
         for chapter in book:
             rerun.run(chapter)
         if unit_tests(ROOT / "tests" / f"test_{stem}.py"):
             raise SystemExit(f"tests/test_{stem}.py fails without a fault")
-        found[stem] = 10 + 5 * (time.monotonic() - began)
+        found[stem] = 10 + 10 * (time.monotonic() - began)
     return found
 
 
@@ -459,7 +467,7 @@ def run_all(named):
     """Try every mutant, with a line of progress; mutant -> exit code."""
     workers = Workers(limits(named))
     trials = [
-        (mutant, sorted(book, key=lambda c: c.name))
+        (mutant, book)
         for (stem, name), book in named.items()
         for mutant in mutants(stem, name)
     ]

@@ -21,12 +21,13 @@ TEETH, TEETH_RANDOM = 1e-3, 0.05
 
 
 # ------------------------------------------------------------ which cells run
-def needed_cells(chapter):
-    """The code cells that hold checks, and all that they depend on."""
+def needed_cells(chapter, goals=None):
+    """The cells that hold checks, or only goals, and all they depend on."""
     wanted, kept = set(), []
     for cell in reversed(chapter.code):
         checks = [c for c, _ in referee_calls(cell.tree) if c.func.attr in KEPT]
-        if checks or wanted & names_bound(cell.tree):
+        is_goal = checks if goals is None else cell.index in goals
+        if is_goal or wanted & names_bound(cell.tree):
             kept.append(cell)
             wanted |= names_read(cell.tree)
     return kept[::-1]
@@ -80,7 +81,7 @@ def root_name(node):
 
 
 # -------------------------------------------------------------------- running
-def run(chapter, wrap=None):
+def run(chapter, wrap=None, goals=None):
     """Run the needed cells; `wrap` may replace functions of the referee."""
     names = {"display": lambda *things: None, "__name__": "__main__"}
     with contextlib.ExitStack() as stack:
@@ -91,7 +92,7 @@ def run(chapter, wrap=None):
         if wrap:
             stack.enter_context(replaced(check, wrap))
         warnings.simplefilter("ignore")
-        for cell in needed_cells(chapter):
+        for cell in needed_cells(chapter, goals):
             place = f"{chapter.name} cell {cell.index}"
             exec(compile(cell.tree, place, "exec"), names)
     plt.close("all")
