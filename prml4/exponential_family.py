@@ -91,12 +91,19 @@ def scaled(family, s):
     """s^{-D} h(x/s) g(eta) exp(eta^T u(x/s)), PRML (4.84) with its D."""
     if not 0 < s < np.inf:
         raise ValueError(f"the scale must be positive and finite; got {s}")
+
+    def unscaled(x):
+        z = x / s
+        if family.shape[1] > 0:
+            return z
+        return np.where(np.isclose(z, np.rint(z), 1e-12), np.rint(z), z)
+
     return replace(
         family,
         name=f"{family.name}, scale {s:g}",
         domain=f"{s:g} times: {family.domain}",
-        u=lambda x: family.u(x / s),
-        log_h=lambda x: family.log_h(x / s) - family.shape[1] * np.log(s),
+        u=lambda x: family.u(unscaled(x)),
+        log_h=lambda x: family.log_h(unscaled(x)) - family.shape[1] * np.log(s),
     )
 
 

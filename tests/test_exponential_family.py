@@ -217,6 +217,16 @@ def test_scaled_densities_integrate_to_one():
     assert f.name == "Poisson, scale 0.25" and f.domain.startswith("0.25 times")
 
 
+def test_scaled_counts_survive_rounding():
+    """0.3 / 0.1 is not 3 in floating point, but means it; 0.35 is outside."""
+    f = ef.scaled(families.poisson(), 0.1)
+    x = np.arange(40) * 0.1
+    expected = stats.poisson(np.e).logpmf(np.arange(40))
+    np.testing.assert_allclose(ef.log_density(f, x, [1.0]), expected)
+    with pytest.raises(ValueError, match="must be 0.1 times: 0, 1, 2"):
+        ef.log_density(f, 0.35, [1.0])
+
+
 @pytest.mark.parametrize("s", [0.0, -1.0, np.inf, np.nan])
 def test_scales_are_positive(s):
     """Named and shown."""

@@ -76,6 +76,23 @@ def test_log_density_is_scipys(member):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        *(("bernoulli", (0, 0, 1)), ("categorical", (0, 0, 3))),
+        *(("poisson", (0, 0, 1)), ("location", (0, 1, 1))),
+        *(("gaussian", (0, 1, 2)), ("multivariate", (2, 2, 5))),
+        *(("gamma", (0, 1, 2)), ("beta", (0, 1, 2)), ("dirichlet", (3, 2, 3))),
+    ],
+)
+def test_shapes(name, shape):
+    """Columns of x, dimensions of the density, statistics."""
+    f, usual, _, x = MEMBERS[name]
+    assert f.shape == shape
+    assert f.u(x).shape == (len(x), shape[2])
+    assert f.natural(*usual).shape == (shape[2],)
+
+
 def test_mean_is_minus_the_gradient_of_log_g(member):
     """PRML (2.226), by Richardson differences that know their error."""
     f, usual, _, _ = member
