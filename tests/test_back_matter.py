@@ -89,7 +89,8 @@ def test_faults_that_survived_are_shown(book):
             }
         ],
     }
-    (book / "mutants.json").write_text(json.dumps(report), "utf-8")
+    text = json.dumps({"a": report})
+    (book / "mutants.json").write_text(text, "utf-8")
     text = lines(back_matter.MutantReport)
     assert "(95.0%)" in text and "12 by a chapter's check, 7 by" in text
     assert "line 1: x → y" in text

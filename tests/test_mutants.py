@@ -1,6 +1,7 @@
 """The planter of faults plants them, and counts who notices."""
 
 import ast
+import json
 import os
 
 import pytest
@@ -78,12 +79,16 @@ def fault(name):
 
 
 @pytest.mark.parametrize(("survivors", "failed"), [(1, False), (2, True)])
-def test_fewer_than_95_in_100_fail(monkeypatch, capsys, survivors, failed):
+def test_fewer_than_95_in_100_fail(
+    monkeypatch, capsys, tmp_path, survivors, failed
+):
     """19 of 20 noticed is enough, 18 is not."""
     codes = [mutants.SURVIVED] * survivors
     codes += [mutants.BY_CHECKS] * (20 - survivors)
     verdicts = {fault(f"f{k}"): code for k, code in enumerate(codes)}
     monkeypatch.setattr(mutants, "run_all", lambda named: verdicts)
+    monkeypatch.setattr(mutants, "equivalents", list)
+    monkeypatch.setattr(mutants, "RESULTS", tmp_path / "mutants.json")
     assert mutants.main(["special"]) is failed
     assert f"{20 - survivors} of 20 noticed" in capsys.readouterr().out
 
@@ -96,6 +101,15 @@ def test_equivalent_faults_are_left_out_while_they_survive():
         mutants.Equivalent(m.function, "line 1: *", "why")
         for m in (kept, noticed)
     ]
-    found = mutants.report(verdicts, 2, entries)
+    found = mutants.report(verdicts, entries)
     assert (found["planted"], found["killed"]) == (1, 1)
     assert [e["count"] for e in found["equivalent"]] == [1, 0]
+
+
+def test_a_run_of_one_module_keeps_the_others(monkeypatch, tmp_path):
+    """Figures are renewed module by module."""
+    monkeypatch.setattr(mutants, "RESULTS", tmp_path / "mutants.json")
+    mutants.keep({"irls": {"planted": 1}, "special": {"planted": 2}})
+    mutants.keep({"special": {"planted": 3}})
+    kept = json.loads(mutants.RESULTS.read_text("utf-8"))
+    assert kept == {"irls": {"planted": 1}, "special": {"planted": 3}}

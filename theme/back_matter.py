@@ -293,25 +293,47 @@ class MutantReport(Assembled):
         if not path.exists():
             yield "The faults have not been planted yet: run `make mutants`."
             return
-        report = json.loads(path.read_text("utf-8"))
-        killed, planted = report["killed"], report["planted"]
+        modules = json.loads(path.read_text("utf-8"))
+        total = {
+            key: sum(report[key] for report in modules.values())
+            for key in ("functions", "planted", "killed", "by_checks")
+        }
+        killed, planted = total["killed"], total["planted"]
         yield (
-            f"Of {planted} faults planted in {report['functions']} functions, "
+            f"Of {planted} faults planted in {total['functions']} functions, "
             f"{killed} were found ({killed / planted:.1%}): "
-            f"{report['by_checks']} by a chapter's check, "
-            f"{killed - report['by_checks']} by a unit test."
+            f"{total['by_checks']} by a chapter's check, "
+            f"{killed - total['by_checks']} by a unit test."
         )
         yield ""
-        rows = [mutant_row(s) for s in report["survivors"]]
+        yield from table(
+            ["Module", "Faults planted", "Found", "By a chapter's check"],
+            [mutant_counts(*item) for item in modules.items()],
+            [4, 3, 3, 4],
+        )
+        rows = [mutant_row(s) for s in gather(modules, "survivors")]
         if rows:
             yield from table(["Function", "Fault that survived"], rows, [3, 7])
-        rows = [[*mutant_row(s), s["reason"]] for s in report["equivalent"]]
-        if rows:
-            count = sum(e["count"] for e in report["equivalent"])
+        excused = gather(modules, "equivalent")
+        if excused:
+            count = sum(e["count"] for e in excused)
             yield f"Not counted are {count} faults that no test can notice:"
             yield ""
             header = ["Function", "Fault", "Why it is none"]
+            rows = [[*mutant_row(e), e["reason"]] for e in excused]
             yield from table(header, rows, [3, 5, 5])
+
+
+def gather(modules, key):
+    """The rows of all modules under one key."""
+    return [row for report in modules.values() for row in report[key]]
+
+
+def mutant_counts(stem, report):
+    """A row of counts for one module."""
+    found = f"{report['killed']} ({report['killed'] / report['planted']:.0%})"
+    counts = [str(report["planted"]), found, str(report["by_checks"])]
+    return [f"`{stem}`", *counts]
 
 
 def mutant_row(fault):
