@@ -423,10 +423,14 @@ class Equivalent:
         return same and fnmatchcase(mutant.fault, self.fault)
 
 
-def equivalents():
-    """The entries of tools/equivalent.toml."""
+def equivalents(stem):
+    """The entries of tools/equivalent.toml about one module."""
     rows = tomllib.loads(EQUIVALENT.read_text("utf-8")).get("mutant", [])
-    return [Equivalent(**row) for row in rows]
+    return [
+        Equivalent(**row)
+        for row in rows
+        if row["function"].split(".")[0] == stem
+    ]
 
 
 def limits(named):
@@ -499,12 +503,10 @@ def main(stems):
     verdicts, found = run_all(named), {}
     for stem in sorted({m.stem for m in verdicts}):
         mine = {m: code for m, code in verdicts.items() if m.stem == stem}
-        entries = [
-            e for e in equivalents() if e.function.startswith(f"{stem}.")
-        ]
-        found[stem] = report(mine, entries)
+        found[stem] = report(mine, equivalents(stem))
     keep(found)
-    return not all([satisfied(found[stem]) for stem in found])
+    verdict = [satisfied(figures) for figures in found.values()]
+    return not all(verdict)
 
 
 def satisfied(figures):
