@@ -1,0 +1,279 @@
+"""Hyperplanes, decisions and exact risks, PRML 1.5, 4.1 and 4.3.1.
+
+    X      (N, D)  inputs, one row per observation; (N,) if D = 1
+    w      (M,)    M = D + 1 weights, the bias w_0 first; (K, M) for K classes
+    y      (N,)    discriminant w_0 + sum_i w_i x_i; (N, K) for K classes
+    P      (N, K)  posterior probabilities p(C_k|x_n)
+    L      (K, J)  loss of decision j where k is true; J > K with a reject
+    joint          x -> p(x, C_k), for numbers x; k along a new last axis
+
+Classes are numbered from 0; the fixed bases are in prml4.bases.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.optimize import brentq
+
+from prml4 import validate
+from prml4.data import with_bias
+from prml4.special import logit, normal_pdf
+
+# Hyperplanes.
+
+
+def discriminant(w, X):
+    """y(x) = w_0 + w^T x, PRML (4.4); w (K, D + 1) gives a column a class."""
+    Phi = with_bias(X)
+    w = validate.finite("w", validate.real("w", w))
+    if w.ndim not in (1, 2) or w.shape[-1] != Phi.shape[1]:
+        raise ValueError(
+            f"w must hold {Phi.shape[1]} weights, the bias and one for each "
+            f"column of X, or such a row for each class; got shape {w.shape}"
+        )
+    return Phi @ w.T
+
+
+def classify(w, X):
+    """1 where y(x) > 0, else 0; argmax_k y_k(x) for K classes, PRML 4.1."""
+    y = discriminant(w, X)
+    return (y > 0).astype(int) if y.ndim == 1 else y.argmax(axis=1)
+
+
+def unit(w):
+    """w / |w_1, ..., w_D|: the one w > 0 times w whose y is a distance."""
+    w = validate.real("w", w)
+    if w.ndim != 1 or len(w) < 2:
+        raise ValueError(
+            f"w must hold a bias and at least one weight; got shape {w.shape}"
+        )
+    size = np.abs(validate.finite("w", w)[1:]).max()
+    if size == 0:
+        raise ValueError(
+            "w_1, ..., w_D are all zero: w_0 alone has no hyperplane, and "
+            "every x is on the same side"
+        )
+    w = w / size
+    return w / np.linalg.norm(w[1:])
+
+
+def signed_distance(w, X):
+    """r = y(x) / |w|, PRML (4.7): how far, > 0 where y(x) > 0."""
+    return discriminant(unit(w), X)
+
+
+def project(w, X):
+    """x - r w / |w|, the nearest point of the hyperplane, from PRML (4.6)."""
+    r = signed_distance(w, X)
+    return with_bias(X)[:, 1:] - np.outer(r, unit(w)[1:])
+
+
+def through(points):
+    """w with w_0 + w^T x = 0 at D points (D, D), |w| = 1; PRML (4.4).
+
+    The normal is orthogonal to all differences; its largest entry is > 0.
+    """
+    points = validate.design(points, "points")
+    D = points.shape[1]
+    if len(points) != D:
+        raise ValueError(f"{D} points are needed in {D} dimensions")
+    centre = points.mean(axis=0)
+    _, s, V = np.linalg.svd(points - centre)
+    if D > 1 and s[-2] <= 1e-12 * s[0]:
+        raise ValueError(
+            "the points lie in a smaller plane, so that many hyperplanes go "
+            "through them"
+        )
+    normal = V[-1] * np.sign(V[-1, np.abs(V[-1]).argmax()])
+    return np.r_[-normal @ centre, normal]
+
+
+# Decisions.
+
+
+def zero_one(K):
+    """L_kj = 1 - I_kj: every mistake costs the same, PRML 1.5.1."""
+    return 1.0 - np.eye(K)
+
+
+def with_reject(L, cost):
+    """(L, cost): one more decision, which costs the same for every class.
+
+    Decision J = L.shape[1] is to reject, PRML 1.5.3 and exercise 1.24.
+    """
+    L = validate.design(L, "L")
+    if not 0 <= cost < np.inf:
+        raise ValueError(f"the cost of rejecting must be >= 0; got {cost}")
+    return np.column_stack([L, np.full(len(L), float(cost))])
+
+
+def expected_loss(P, L):
+    """R_nj = sum_k p(C_k|x_n) L_kj, PRML (1.81); (N, J)."""
+    P, L = _posteriors(P), validate.design(L, "L")
+    if len(L) != P.shape[1]:
+        raise ValueError(
+            f"L must have a row for each of the {P.shape[1]} classes of P; "
+            f"got shape {L.shape}"
+        )
+    return P @ L
+
+
+def decide(P, L=None):
+    """argmin_j R_nj, PRML (1.81); argmax_k p(C_k|x_n) without a loss."""
+    if L is None:
+        return _posteriors(P).argmax(axis=1)
+    return expected_loss(P, L).argmin(axis=1)
+
+
+def threshold(L):
+    """p* = c / (c + d), c = L_01 - L_00, d = L_10 - L_11: 1 if p(C_1|x) > p*.
+
+    Two classes and two decisions; a mistake must cost more than the truth.
+    """
+    L = validate.design(L, "L")
+    if L.shape != (2, 2):
+        raise ValueError(f"L must have shape (2, 2); got {L.shape}")
+    c, d = L[0, 1] - L[0, 0], L[1, 0] - L[1, 1]
+    if c <= 0 or d <= 0:
+        raise ValueError(
+            "L must make each mistake dearer than the right decision; got "
+            f"L_01 - L_00 = {c:g} and L_10 - L_11 = {d:g}"
+        )
+    return float(c / (c + d))
+
+
+def shifted(w, L):
+    """w_0 - ln(p* / (1 - p*)): if y is the log odds, y > 0 now obeys L."""
+    w = np.array(validate.real("w", w))
+    w[0] -= logit(threshold(L))
+    return w
+
+
+def mean_loss(t, decisions, L):
+    """(1/N) sum_n L[t_n, j_n], the empirical form of PRML (1.80)."""
+    L = validate.design(L, "L")
+    t = _numbers("t", t, len(L))
+    decisions = _numbers("decisions", decisions, L.shape[1])
+    if t.shape != decisions.shape:
+        raise ValueError(
+            f"t has shape {t.shape}, but decisions {decisions.shape}"
+        )
+    return float(L[t, decisions].mean())
+
+
+@dataclass(frozen=True, eq=False)
+class RejectCurve:
+    """What is left when the least certain observations are rejected first."""
+
+    cost: np.ndarray  # (R,) doubts 1 - max_k p(C_k|x_n) seen, ascending
+    kept: np.ndarray  # (R,) share of the observations with at most that doubt
+    error: np.ndarray  # (R,) share of mistakes among those that are kept
+    promised: np.ndarray  # (R,) the same by P alone: mean of the doubts kept
+
+
+def reject_curve(P, t):
+    """Errors among the kept, max_k p(C_k|x) >= 1 - cost; PRML 1.5.3."""
+    P = _posteriors(P)
+    t = _numbers("t", t, P.shape[1])
+    if t.shape != (len(P),):
+        raise ValueError(f"t must have shape ({len(P)},); got {t.shape}")
+    doubt = 1.0 - P.max(axis=1)
+    order = np.argsort(doubt, kind="stable")
+    doubt, wrong = doubt[order], (decide(P) != t)[order]
+    last = np.flatnonzero(np.append(np.diff(doubt) > 0, True))
+    n = last + 1
+    return RejectCurve(
+        cost=doubt[last],
+        kept=n / len(P),
+        error=np.cumsum(wrong)[last] / n,
+        promised=np.cumsum(doubt)[last] / n,
+    )
+
+
+def _posteriors(P):
+    """P (N, K), K >= 2, with entries >= 0 and rows of sum 1."""
+    P = validate.design(P, "P")
+    gap = np.abs(P.sum(axis=1) - 1).max()
+    if P.shape[1] < 2 or P.min() < 0 or gap > 1e-8:
+        raise ValueError(
+            "P must hold a row of probabilities >= 0 with sum 1 for each "
+            f"observation, one for each of K >= 2 classes; got shape "
+            f"{P.shape}, smallest entry {P.min():g}, sums off by {gap:.1e}"
+        )
+    return P
+
+
+def _numbers(name, value, K):
+    """Integers (N,) in 0, ..., K - 1."""
+    value = validate.real(name, value)
+    if value.ndim != 1 or not value.size or not np.isin(value, range(K)).all():
+        raise ValueError(
+            f"{name} must be a vector of numbers in 0, ..., {K - 1}; got shape "
+            f"{value.shape}, values {np.unique(value)[:5]}"
+        )
+    return value.astype(int)
+
+
+# Risks, exactly: x is a number, and integrals are computed piece by piece.
+
+
+def normals(pi, mu, sigma):
+    """x -> pi_k N(x|mu_k, sigma_k^2) along the last axis, PRML (1.46)."""
+    pi, mu, sigma = (np.asarray(v, float) for v in (pi, mu, sigma))
+
+    def joint(x):
+        z = (np.asarray(x, float)[..., None] - mu) / sigma
+        return pi * normal_pdf(z) / sigma
+
+    return joint
+
+
+def risk(rule, joint, edges, L=None):
+    """integral of sum_k p(x, C_k) L[k, rule(x)] dx, PRML (1.80).
+
+    Between two edges the rule is smooth, or constant; L is 0-1 unless given.
+    """
+    L = zero_one(np.shape(joint(edges[1]))[-1]) if L is None else np.asarray(L)
+
+    def density(x):
+        return joint(x) @ L[:, int(rule(x))]
+
+    return _integral(density, edges)
+
+
+def bayes_risk(joint, edges, L=None):
+    """integral of min_j sum_k p(x, C_k) L_kj dx, PRML (1.80)-(1.81)."""
+    L = zero_one(np.shape(joint(edges[1]))[-1]) if L is None else np.asarray(L)
+    return _integral(lambda x: np.min(joint(x) @ L), edges)
+
+
+def _integral(f, edges):
+    """Sum of the integrals from each edge to the next."""
+    tight = {"epsabs": 1e-13, "epsrel": 1e-11, "limit": 400}
+    return sum(quad(f, a, b, **tight)[0] for a, b in pairwise(edges))
+
+
+def pushed(joint, branches):
+    """z -> sum_b p(g_b(z), C_k) |g_b'(z)|, where phi(g_b(z)) = z; PRML (1.27).
+
+    The joint density of z = phi(x); branches: pairs (g_b, derivative g_b').
+    """
+
+    def image(z):
+        z = np.asarray(z, float)
+        parts = [joint(g(z)) * np.abs(d(z))[..., None] for g, d in branches]
+        return sum(parts)
+
+    return image
+
+
+def roots(f, grid):
+    """x with f(x) = 0, one between neighbours of the grid with f of two signs.
+
+    The edges at which the decision of a rule y(x) > 0 changes.
+    """
+    values = np.array([f(x) for x in grid])
+    change = np.flatnonzero(np.diff(values > 0))
+    return [brentq(f, grid[i], grid[i + 1], xtol=1e-13) for i in change]
