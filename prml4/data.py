@@ -259,3 +259,42 @@ def digits(*, binarised=False):
             "digits, UCI Machine Learning Repository"
         ),
     )
+
+
+# Groups: how many of n answered to a dose.
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Trials with the same input, counted."""
+
+    x: np.ndarray  # (J,) input of each group
+    k: np.ndarray  # (J,) successes
+    n: np.ndarray  # (J,) trials
+    name: str  # of the input, with its unit
+    source: str  # where the numbers come from
+
+
+# log10 of the dose, beetles exposed, beetles killed.
+BEETLES = [
+    *[(1.6907, 59, 6), (1.7242, 60, 13), (1.7552, 62, 18), (1.7842, 56, 28)],
+    *[(1.8113, 63, 52), (1.8369, 59, 53), (1.8610, 62, 61), (1.8839, 60, 60)],
+]
+
+
+def beetles():
+    """481 flour beetles, five hours in carbon disulphide (Bliss 1935).
+
+    Eight groups by log10 of the concentration in mg/l; k of n were killed.
+    """
+    x, n, k = np.array(BEETLES).T
+    return Groups(
+        x=x.copy(),
+        k=k.copy(),
+        n=n.copy(),
+        name="log10 of CS2 (mg/l)",
+        source=(
+            "Bliss (1935), The calculation of the dosage-mortality curve, "
+            "Annals of Applied Biology 22, 134-167"
+        ),
+    )

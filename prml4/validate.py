@@ -232,3 +232,52 @@ def symmetric(name, value, shapes):
     if gap > 1e-9 * np.abs(value).max():
         raise ValueError(f"{name} must be symmetric; got a gap of {gap:.1e}")
     return value
+
+
+def several_classes(Phi, t, weights=None):
+    """Phi, class numbers t, K and weights of a problem with K classes."""
+    Phi = design(Phi)
+    N = len(Phi)
+    numbers, K = one_of_k(t, N)
+    weights = observation_weights(weights, N)
+    if weights is not None:
+        mass = np.bincount(numbers, weights)
+        if not mass.all():
+            raise ValueError(
+                f"each class must have a row of weight > 0; got none for class "
+                f"{mass.argmin()}"
+            )
+    return Phi, numbers, K, weights
+
+
+def one_of_k(t, N):
+    """Class numbers (N,) and K, from class numbers or from rows of T (N, K).
+
+    Every row of T must hold a single 1 and zeros, every class a row.
+    """
+    T = real("t", t)
+    if T.ndim != 2:
+        return classes(T, N)
+    if len(T) != N or T.shape[1] < 2:
+        raise ValueError(
+            f"T must have shape ({N}, K), one row per row of Phi and one "
+            f"column per class, at least two; got shape {T.shape}"
+        )
+    numbers = T.argmax(axis=1)
+    wrong = np.flatnonzero((T != np.eye(T.shape[1])[numbers]).any(axis=1))
+    if wrong.size:
+        raise ValueError(
+            "each row of T must hold a single 1 and zeros; got row "
+            f"{wrong[0]} = {T[wrong[0]]} ({wrong.size} of {N} rows)"
+        )
+    return classes(numbers, N, T.shape[1])
+
+
+def flip_probability(epsilon):
+    """Chance in [0, 1/2) that a label was flipped, as a float."""
+    value = real("epsilon", epsilon)
+    if value.shape != () or not 0 <= value < 0.5:
+        raise ValueError(
+            f"epsilon must be one number in [0, 1/2); got {epsilon}"
+        )
+    return float(value)

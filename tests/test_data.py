@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 from prml4 import data, special
 
 
-def logistic_fit(x, successes, trials):
+def logistic_fit(x, successes, trials, start=(10, -0.2)):
     """Maximum likelihood in one variable and its standard errors, by mpmath."""
     rows = [
         tuple(map(mp.mpf, row))
@@ -26,7 +26,7 @@ def logistic_fit(x, successes, trials):
         gaps = [(s - n * y(a, b, u), u) for u, s, n in rows]
         return mp.fsum(g for g, _ in gaps), mp.fsum(g * u for g, u in gaps)
 
-    a, b = mp.findroot(score, (10, -0.2))
+    a, b = mp.findroot(score, start)
     info = mp.matrix(2, 2)
     for u, _, n in rows:
         v = n * y(a, b, u) * (1 - y(a, b, u))
@@ -262,3 +262,12 @@ def test_digits_are_those_of_the_repository():
     np.testing.assert_array_equal(bits.X[0, :8], [0, 0, 0, 1, 1, 0, 0, 0])
     np.testing.assert_array_equal(bits.X, grey.X >= 8)
     assert bits.names[9] == "row 1, column 1" and "Alpaydin" in bits.source
+
+
+def test_beetles_give_the_published_fit():
+    """-60.72 and 34.27 with errors 5.18 and 2.91: Dobson's table (2002)."""
+    found = data.beetles()
+    assert found.n.sum() == 481 and found.k.sum() == 291
+    fit = logistic_fit(found.x, found.k, found.n, start=(-60, 34))
+    assert [round(v, 2) for v in fit] == [-60.72, 34.27, 5.18, 2.91]
+    assert "Bliss" in found.source

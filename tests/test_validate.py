@@ -185,3 +185,51 @@ def test_other_class_numbers_are_refused(t, K, said):
     """One class, gaps, fractions, NaN, labels outside the set, a matrix."""
     with pytest.raises(ValueError, match=said):
         validate.classes(t, len(t), K)
+
+
+@given(arrays(int, 8, elements=st.integers(0, 2)))
+def test_rows_of_k_say_the_same_as_class_numbers(t):
+    """T = I[t]: the same numbers, or the same complaint."""
+    t = np.r_[t, 0, 1, 2]
+    for given_t in (t, np.eye(3)[t], np.eye(3, dtype=bool)[t]):
+        numbers, K = validate.one_of_k(given_t, len(t))
+        np.testing.assert_array_equal(numbers, t)
+        assert K == 3
+
+
+@pytest.mark.parametrize(
+    "T, said",
+    [
+        ([[1, 0], [1, 1]], r"single 1 and zeros; got row 1 = \[1\. 1\.\]"),
+        ([[0.5, 0.5], [0, 1]], r"got row 0 = .* \(1 of 2 rows\)"),
+        ([[0, 0], [0, 1]], "single 1 and zeros; got row 0"),
+        ([[1, np.nan], [0, 1]], "single 1 and zeros; got row 0"),
+        ([[1, 0], [1, 0]], "class 1 has no rows"),
+        ([[1, 0]], r"T must have shape \(2, K\).* got shape \(1, 2\)"),
+        ([[1], [1]], r"T must have shape \(2, K\).* got shape \(2, 1\)"),
+    ],
+)
+def test_other_rows_of_k_are_refused(T, said):
+    """Two ones, none, fractions, NaN, an empty class, a wrong shape."""
+    with pytest.raises(ValueError, match=said):
+        validate.one_of_k(T, 2)
+
+
+def test_a_class_needs_a_row_that_counts():
+    """Class 1 has rows, but all of them have weight 0."""
+    Phi, t = np.ones((3, 1)), [0, 1, 0]
+    _, numbers, K, weights = validate.several_classes(Phi, t, [1, 2, 0])
+    np.testing.assert_array_equal(numbers, t)
+    np.testing.assert_array_equal(weights, [1, 2, 0])
+    assert K == 2 and validate.several_classes(Phi, t)[3] is None
+    with pytest.raises(ValueError, match="got none for class 1"):
+        validate.several_classes(Phi, t, [1, 0, 1])
+
+
+@pytest.mark.parametrize("bad", [0.5, 0.7, -1e-9, np.nan, [0.1], "0.1"])
+def test_flip_probability_lies_below_one_half(bad):
+    """From 1/2 on a label says nothing, or the opposite."""
+    with pytest.raises(ValueError, match="^epsilon must"):
+        validate.flip_probability(bad)
+    for good in (0, 0.25, np.float32(0.125)):
+        assert validate.flip_probability(good) == good
