@@ -88,16 +88,14 @@ class Objective:
             H[np.diag_indices_from(H)] += self.alpha
         return E + 0.5 * float(d @ (self.alpha * d)), g + self.alpha * d, H
 
-    def sample(self, n):
-        """The same problem on about n rows, alpha n / N keeping its share.
+    def predictor(self, w):
+        """a = Phi w."""
+        return self.Phi @ w
 
-        Runs of 64 rows at golden-section steps: spread evenly over the data
-        and never in tune with a period of theirs.
-        """
+    def sample(self, n):
+        """The same problem on about n rows, alpha n / N keeping its share."""
         N = len(self.Phi)
-        steps = np.arange(1, max(n // 64, 1) + 1) * 0.6180339887498949
-        starts = (steps % 1 * (N - 64)).astype(int)
-        rows = (starts[:, None] + np.arange(64)).ravel()
+        rows = spread_rows(N, n)
         return replace(
             self,
             Phi=self.Phi[rows],
@@ -105,6 +103,17 @@ class Objective:
             weights=None if self.weights is None else self.weights[rows],
             alpha=self.alpha * (len(rows) / N),
         )
+
+
+def spread_rows(N, n):
+    """About n of N row numbers, n, N >= 64: a sample that is always the same.
+
+    Runs of 64 rows at golden-section steps: spread evenly over the data
+    and never in tune with a period of theirs.
+    """
+    steps = np.arange(1, max(n // 64, 1) + 1) * 0.6180339887498949
+    starts = (steps % 1 * (N - 64)).astype(int)
+    return (starts[:, None] + np.arange(64)).ravel()
 
 
 def newton_step(g, H):
@@ -248,7 +257,7 @@ def farthest_move(objective, step):
     Newton's steps: to 0 at a minimum, but always about 1 on a ray along which
     E falls for ever, however small E and its gradient have become.
     """
-    a = objective.Phi @ step
+    a = objective.predictor(step)
     return float(np.abs(a, out=a).max())
 
 

@@ -236,6 +236,7 @@ def test_sample_is_spread_over_the_rows_without_repeats():
     assert len(np.unique(rows)) == len(rows) == 4992
     assert np.ptp(np.histogram(rows, 4, (0, N))[0]) <= 2 * 64
     np.testing.assert_array_equal(f.weights, rows)
+    np.testing.assert_array_equal(rows, newton.spread_rows(N, 5000))
     assert f.alpha[0] == pytest.approx(4992 / N)
 
 
