@@ -72,13 +72,14 @@ def _unit_rows(Z):
 
 
 def _quasi_ray(U):
-    """A v with U v >= 0 and not U v = 0; None if there is none."""
+    """A v with U v >= 0 and not U v = 0; None if there is none.
+
+    Rows within ZERO / 10 of the plane count as on it: they may be there but
+    for rounding, and data that overlap less have weights beyond 1e9.
+    """
     v, _ = best_ray(U, strict=False)
-    on = U[np.abs(U @ v) < 1e2 * ZERO]  # rows on the plane, but for rounding
-    if len(on):
-        v = v - np.linalg.lstsq(on, on @ v)[0]
     ahead = U @ v
-    yes = ahead.max() > 1e3 * ZERO and ahead.min() > -1e-3 * ZERO
+    yes = ahead.max() > 1e3 * ZERO and ahead.min() > -ZERO / 10
     return v if yes else None
 
 

@@ -142,3 +142,30 @@ def test_the_direction_fills_its_box_for_rows_of_any_length(rng):
     found = separation(Phi, t)
     longest = np.abs(found.direction * np.abs(Phi).max(axis=0)).max()
     assert found.kind == "complete" and longest == pytest.approx(1)
+
+
+def test_nearly_equal_columns_hide_no_direction(rng):
+    """A difference of 1e-7 between two columns separates as well as any."""
+    x, y = rng.standard_normal((2, 40))
+    Phi = np.c_[x, x + 1e-7 * y]
+    assert separation(Phi, y > 0).kind == "complete"
+
+
+def test_rounding_puts_no_row_beyond_the_plane(rng):
+    """Rows of both classes on one line, rounded; the others on one side."""
+    for _ in range(50):
+        along, t = rng.standard_normal(30), rng.random(30) < 0.5
+        above = np.arange(30) % 3 == 0
+        Phi = np.outer(along, rng.standard_normal(2))
+        Phi[above] += 5 * np.abs(rng.standard_normal((above.sum(), 1)))
+        Phi[above] *= np.sign(Phi[above] @ [Phi[1, 1], -Phi[1, 0]])[:, None]
+        assert separation(Phi, t | above).kind == "quasi-complete"
+
+
+@pytest.mark.parametrize("depth", [1e-3, 1e-6, 1e-8])
+def test_a_slight_overlap_is_an_overlap(depth):
+    """Both ends of a line stick out on the wrong side by so much."""
+    Phi = np.array([[1, -depth], [-1, -depth], [0, 1], [0.5, 1]])
+    assert separation(Phi, np.ones(4)).kind == "none"
+    Phi[:2, 1] = 0
+    assert separation(Phi, np.ones(4)).kind == "quasi-complete"

@@ -17,6 +17,7 @@ import inspect
 import io
 import json
 import os
+import re
 import signal
 import sys
 import textwrap
@@ -25,7 +26,6 @@ import tomllib
 from collections import defaultdict
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -419,8 +419,9 @@ class Equivalent:
 
     def covers(self, mutant):
         """Whether the entry is about this mutant."""
+        pattern = ".*".join(map(re.escape, self.fault.split("*")))
         same = self.function == mutant.function
-        return same and fnmatchcase(mutant.fault, self.fault)
+        return same and bool(re.fullmatch(pattern, mutant.fault))
 
 
 def equivalents(stem):
