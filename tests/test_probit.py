@@ -1,0 +1,591 @@
+"""prml4.probit: thresholds, the probit error, and labels that may be wrong."""
+
+import warnings
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import integrate, optimize, stats
+
+from prml4 import check, data, logistic, newton, probit
+
+ACTIVATIONS = [probit.normal, probit.logistic, probit.cloglog]
+CDFS = {
+    "normal": mp.ncdf,
+    "logistic": lambda a: 1 / (1 + mp.exp(-a)),
+    "cloglog": lambda a: -mp.expm1(-mp.exp(a)),
+}
+EPSILONS = [0.0, 1e-6, 0.1, 0.4]
+every = pytest.mark.parametrize("f", ACTIVATIONS, ids=lambda f: f.__name__)
+noisy = pytest.mark.parametrize("epsilon", EPSILONS)
+
+
+def exact(f, epsilon, t, a):
+    """-ln p(t | a) and two derivatives with 60 digits."""
+    cdf = CDFS[f.__name__]
+
+    def E(x):
+        y = cdf(x) if t else 1 - cdf(x)
+        return -mp.log(epsilon + (1 - 2 * mp.mpf(epsilon)) * y)
+
+    with mp.workdps(60 if abs(a) < 5 else 700):
+        return [float(mp.diff(E, mp.mpf(a), k)) for k in range(3)]
+
+
+@pytest.fixture
+def sample(rng):
+    """Overlapping classes, three columns, weights."""
+    Phi = np.c_[np.ones(60), rng.standard_normal((60, 2))]
+    theta = rng.standard_normal(60)
+    t = probit.threshold_targets(Phi @ [0.3, 1.0, -2.0], theta)
+    return Phi, t, rng.integers(1, 4, 60).astype(float)
+
+
+# Thresholds.
+
+
+def test_a_threshold_is_reached_from_equality_on():
+    """t = 1 if a >= theta."""
+    t = probit.threshold_targets([1.0, 2.0, 3.0], 2.0)
+    np.testing.assert_array_equal(t, [0.0, 1.0, 1.0])
+
+
+def test_mixture_cdf_is_the_integral_of_the_density():
+    """Adaptive quadrature; the density against scipy's."""
+    mix = [0.3, 0.7], [-2.0, 1.5], [0.5, 1.2]
+    for a in (-3.0, 0.2, 4.0):
+        area, _ = integrate.quad(probit.mixture_pdf, -np.inf, a, args=mix)
+        assert probit.mixture_cdf(a, *mix) == pytest.approx(area, abs=1e-9)
+    theirs = 0.3 * stats.norm(-2, 0.5).pdf(0.4) + 0.7 * stats.norm(
+        1.5, 1.2
+    ).pdf(0.4)
+    assert probit.mixture_pdf(0.4, *mix) == pytest.approx(theirs)
+    assert probit.mixture_cdf(np.zeros((2, 3)), *mix).shape == (2, 3)
+
+
+def test_draws_of_a_mixture_have_its_distribution(rng):
+    """Kolmogorov and Smirnov do not object; mean and variance fit."""
+    mix = [0.3, 0.7], [-2.0, 1.5], [0.5, 1.2]
+    theta = probit.draw_mixture(rng, 20_000, *mix)
+    assert stats.kstest(theta, probit.mixture_cdf, args=mix).pvalue > 1e-3
+
+
+# One row.
+
+
+@every
+@noisy
+@pytest.mark.parametrize("t", [0, 1])
+def test_error_of_a_row_and_its_derivatives(f, epsilon, t):
+    """Against 60 digits; cancellation may cost E'' some of its own size."""
+    for a in (-4.0, -0.7, 0.0, 1.3, 3.0):
+        E, d, h = probit.log_loss(a, t, f, epsilon)
+        want = exact(f, epsilon, t, a)
+        np.testing.assert_allclose([E, d], want[:2], rtol=1e-11)
+        np.testing.assert_allclose(h, want[2], rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("a", [-1000.0, -200.0, -30.0, 9.0])
+def test_probit_is_accurate_to_minus_a_thousand(a):
+    """-ln Phi, the inverse Mills ratio, r (r + a): to 1e-12 of themselves."""
+    E, d, h = probit.log_loss(a, 1)
+    with mp.workdps(50):
+        x = mp.mpf(a)
+        Q = mp.erfc(-x / mp.sqrt(2)) / 2
+        r = mp.npdf(x) / Q
+        want = [-mp.log(Q), -r, r * (r + x)]
+        np.testing.assert_allclose([E, d, h], np.array(want, float), 1e-12)
+
+
+def test_cloglog_in_both_tails():
+    """Nothing overflows; v = e^a keeps its digits on either side of 0.02."""
+    for a in (-300.0, -20.0, np.log(0.02) - 1e-9, np.log(0.02) + 1e-9, 3.0):
+        with mp.workdps(400):
+            v = mp.exp(a)
+            q = v / mp.expm1(v)
+            f = -mp.expm1(-v)
+            want = [mp.log(f), q, -q * (v / f - 1)]
+            np.testing.assert_allclose(
+                probit.cloglog(a, 1), np.array(want, float), rtol=1e-12
+            )
+        np.testing.assert_allclose(probit.cloglog(a, 0), [-float(v)] * 3)
+    for t in (0, 1):
+        for a in (-1e4, 650.0, 1e4):
+            assert np.isfinite(probit.cloglog(a, t)).all()
+
+
+@every
+@noisy
+def test_expected_curvature_is_the_mean_of_both_labels(f, epsilon):
+    """sum_t p(t) E_t''."""
+    a = np.linspace(-4, 1.5, 9)
+    mean = sum(
+        np.exp(-E) * h
+        for E, _, h in (probit.log_loss(a, t, f, epsilon) for t in (0, 1))
+    )
+    found = probit.expected_curvature(a, f, epsilon)
+    np.testing.assert_allclose(found, mean, rtol=1e-8, atol=1e-14)
+    p = probit.predict_proba(a[:, None], np.ones(1), f, epsilon)
+    slope = np.gradient(p, a)
+    assert np.all(found > 0) and np.all(slope > 0)
+
+
+@every
+def test_honesty_is_bayes_rule_for_a_coin(f):
+    """A coin decides with chance 2 epsilon, f otherwise; 1 without noise."""
+    a, epsilon = np.linspace(-3, 2, 7), 0.15
+    for t in (0, 1):
+        y = np.exp(f(a, t)[0])
+        joint = 0.7 * y, 0.3 * 0.5
+        want = joint[0] / (joint[0] + joint[1])
+        np.testing.assert_allclose(probit.honesty(a, t, f, epsilon), want)
+        np.testing.assert_array_equal(probit.honesty(a, t, f), np.ones(7))
+
+
+# All rows.
+
+
+@every
+@noisy
+def test_gradient_and_hessian_are_derivatives(sample, f, epsilon):
+    """Central differences of error and gradient, weights included."""
+    Phi, t, c = sample
+    w = np.array([0.2, -0.3, 0.4])
+
+    def options(x):
+        return x, Phi, t, f, epsilon, c
+
+    check.gradient(
+        "probit-gradient",
+        lambda x: probit.error(*options(x)),
+        w,
+        display=lambda x: probit.gradient(*options(x)),
+    )
+    check.hessian(
+        "probit-hessian",
+        None,
+        w,
+        gradient=lambda x: probit.gradient(*options(x)),
+        display=lambda x: probit.hessian(*options(x)),
+    )
+
+
+@every
+@noisy
+def test_information_is_the_mean_of_the_hessian(sample, f, epsilon):
+    """Over all labels, one row at a time."""
+    Phi, _, c = sample
+    w = np.array([0.2, -0.3, 0.4])
+    p = probit.predict_proba(Phi, w, f, epsilon)
+    mean = sum(
+        probit.hessian(w, Phi, np.full(60, t), f, epsilon, c * chance)
+        for t, chance in ((0, 1 - p), (1, p))
+    )
+    found = probit.information(w, Phi, f, epsilon, c)
+    np.testing.assert_allclose(found, mean, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        probit.information(w, Phi, f, epsilon),
+        probit.information(w, Phi, f, epsilon, np.ones(60)),
+    )
+
+
+@every
+def test_joint_derivatives(sample, f):
+    """Differences for the gradient; the mean of u u^T for the information."""
+    Phi, t, c = sample
+    theta = np.array([0.2, -0.3, 0.4, 0.07])
+    for weights in (c, None):
+        check.gradient(
+            "probit-joint",
+            lambda x, k=weights: probit.error(x[:3], Phi, t, f, x[3], k),
+            theta,
+            display=lambda x, k=weights: probit.joint_gradient(x, Phi, t, f, k),
+        )
+    p = probit.predict_proba(Phi, theta[:3], f, 0.07)
+    want = 0.0
+    for n in range(60):
+        score = [
+            probit.joint_gradient(theta, Phi[[n]], np.array([k]), f)
+            for k in (0, 1)
+        ]
+        for k, chance in ((0, 1 - p[n]), (1, p[n])):
+            want = want + c[n] * chance * np.outer(score[k], score[k])
+    found = probit.joint_information(theta, Phi, f, c)
+    np.testing.assert_allclose(found, want, rtol=1e-9)
+
+
+def test_logistic_activation_is_chapter_seven(sample):
+    """Error, gradient, Hessian and fit; expected and observed are one."""
+    Phi, t, c = sample
+    w = np.array([0.2, -0.3, 0.4])
+    rows = Phi, t, probit.logistic, 0.0, c
+    assert probit.error(w, *rows) == pytest.approx(
+        logistic.error(w, Phi, t, c), rel=1e-13
+    )
+    np.testing.assert_allclose(
+        probit.gradient(w, *rows), logistic.gradient(w, Phi, t, c)
+    )
+    H = logistic.hessian(w, Phi, c)
+    np.testing.assert_allclose(probit.hessian(w, *rows), H)
+    np.testing.assert_allclose(
+        probit.information(w, Phi, probit.logistic, 0.0, c), H
+    )
+    ours = probit.fit(Phi, t, activation=probit.logistic, weights=c, alpha=0.3)
+    theirs = logistic.fit(Phi, t, weights=c, alpha=0.3)
+    np.testing.assert_allclose(ours.w, theirs.w, rtol=1e-9)
+    np.testing.assert_allclose(ours.H, theirs.H, rtol=1e-9)
+    assert ours.error == pytest.approx(theirs.error, rel=1e-12)
+
+
+# Fits.
+
+
+@every
+@pytest.mark.parametrize("scoring", [False, True])
+@pytest.mark.parametrize("epsilon", [0.0, 0.05])
+def test_fit_ends_where_a_search_without_derivatives_does(
+    sample, f, scoring, epsilon
+):
+    """Nelder and Mead; fields are what the functions say."""
+    Phi, t, c = sample
+    alpha, m0 = np.array([0.0, 0.5, 2.0]), np.array([0.1, 0.2, -0.3])
+
+    def target(w):
+        prior = 0.5 * np.sum(alpha * (w - m0) ** 2)
+        return probit.error(w, Phi, t, f, epsilon, c) + prior
+
+    fit = probit.fit(
+        Phi,
+        t,
+        activation=f,
+        epsilon=epsilon,
+        alpha=alpha,
+        m0=m0,
+        weights=c,
+        scoring=scoring,
+    )
+    best = optimize.minimize(
+        target, fit.w + 0.3, method="Nelder-Mead",
+        options={"xatol": 1e-8, "fatol": 1e-12, "maxiter": 2000},
+    )  # fmt: skip
+    np.testing.assert_allclose(fit.w, best.x, atol=1e-5)
+    assert fit.converged and fit.separated is None
+    assert fit.error == pytest.approx(target(fit.w), rel=1e-12)
+    assert np.abs(fit.gradient).max() < 1e-6
+    H = probit.hessian(fit.w, Phi, t, f, epsilon, c) + np.diag(alpha)
+    F = probit.information(fit.w, Phi, f, epsilon, c) + np.diag(alpha)
+    np.testing.assert_allclose(fit.H, H)
+    np.testing.assert_allclose(fit.information, F)
+    for expected, matrix in ((True, F), (False, H)):
+        np.testing.assert_allclose(
+            probit.standard_errors(fit, expected=expected),
+            np.sqrt(np.diag(np.linalg.inv(matrix))),
+        )
+    assert np.all(np.diff(fit.trace) <= 1e-10)
+
+
+def test_newton_is_quadratic_where_scoring_is_linear(sample):
+    """The same minimum, fewer steps."""
+    Phi, t, _ = sample
+    newtons = probit.fit(Phi, t)
+    scoring = probit.fit(Phi, t, scoring=True)
+    np.testing.assert_allclose(newtons.w, scoring.w, rtol=1e-6)
+    assert len(newtons.trace) < len(scoring.trace)
+
+
+def test_probit_equals_statsmodels(sample):
+    """Its Probit reports observed, its GLM expected standard errors."""
+    api = pytest.importorskip("statsmodels.api")
+    Phi, t, _ = sample
+    fit = probit.fit(Phi, t)
+    peer = api.Probit(t, Phi).fit(disp=0, tol=1e-12)
+    np.testing.assert_allclose(fit.w, peer.params, rtol=1e-7)
+    observed = probit.standard_errors(fit, expected=False)
+    np.testing.assert_allclose(observed, peer.bse, rtol=1e-7)
+    assert fit.error == pytest.approx(-peer.llf, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f, name, known",
+    [
+        (probit.logistic, "Logit", 11.2322),
+        (probit.normal, "Probit", 10.1198),
+        (probit.cloglog, "CLogLog", 3.4464),
+    ],
+)
+def test_beetles_equal_statsmodels(f, name, known):
+    """Coefficients, standard errors, deviance: and the published deviances."""
+    api = pytest.importorskip("statsmodels.api")
+    b = data.beetles()
+    Phi = data.with_bias(b.x)
+    rows, t, c = probit.grouped(Phi, b.k, b.n)
+    fit = probit.fit(rows, t, activation=f, weights=c)
+    family = api.families.Binomial(getattr(api.families.links, name)())
+    peer = api.GLM(np.c_[b.k, b.n - b.k], Phi, family=family).fit(tol=1e-14)
+    np.testing.assert_allclose(fit.w, peer.params, rtol=1e-6)
+    np.testing.assert_allclose(probit.standard_errors(fit), peer.bse, rtol=1e-5)
+    y = probit.predict_proba(Phi, fit.w, f)
+    D = probit.deviance(b.k, b.n, y)
+    assert D == pytest.approx(peer.deviance, rel=1e-8)
+    assert D == pytest.approx(known, abs=1e-4)
+    assert probit.fit_noise(rows, t, activation=f, weights=c).epsilon == 0.0
+
+
+def test_grouped_rows_are_rows_repeated():
+    """And the deviance is twice the error above that of the frequencies."""
+    Phi = data.with_bias([0.0, 1.0, 3.0])
+    k, n = np.array([1.0, 0.0, 4.0]), np.array([3.0, 2.0, 4.0])
+    rows, t, c = probit.grouped(Phi, k, n)
+    copies = np.repeat(rows, c.astype(int), axis=0)
+    assert copies.shape == (9, 2) and t @ c == 5
+    w = np.array([-1.0, 0.8])
+    one = probit.error(w, rows, t, weights=c)
+    long = probit.error(w, copies, np.repeat(t, c.astype(int)))
+    assert one == pytest.approx(long)
+    y = probit.predict_proba(Phi, w)
+    best = -np.log(1 / 3) - 2 * np.log(2 / 3)
+    assert probit.deviance(k, n, y) == pytest.approx(2 * (one - best))
+
+
+@pytest.mark.parametrize("f", ACTIVATIONS[:2])
+def test_label_noise_is_recovered(rng, f):
+    """4000 rows, 8 % flipped: both w and epsilon within four errors."""
+    Phi = data.with_bias(1.5 * rng.standard_normal((4000, 2)))
+    w = np.array([0.5, 2.0, -1.0])
+    t = (rng.random(4000) < probit.predict_proba(Phi, w, f, 0.08)).astype(float)
+    fit = probit.fit_noise(Phi, t, activation=f)
+    assert fit.converged
+    z = (np.append(fit.w, fit.epsilon) - [*w, 0.08]) / probit.standard_errors(
+        fit
+    )
+    assert np.abs(z).max() < 4
+    g = probit.joint_gradient(np.append(fit.w, fit.epsilon), Phi, t, f)
+    assert np.abs(g).max() < 1e-4
+    given = probit.fit(Phi, t, activation=f, epsilon=fit.epsilon)
+    np.testing.assert_allclose(given.w, fit.w, rtol=1e-5)
+    assert given.error == pytest.approx(fit.error, rel=1e-10)
+    plain = probit.fit(Phi, t, activation=f)
+    assert plain.error > fit.error
+    assert np.linalg.norm(plain.w) < 0.8 * np.linalg.norm(w)
+    prior = probit.fit_noise(Phi, t, activation=f, alpha=50.0, m0=[0, 1, 0])
+    again = probit.fit(
+        Phi, t, activation=f, epsilon=prior.epsilon, alpha=50.0, m0=[0, 1, 0]
+    )
+    np.testing.assert_allclose(prior.w, again.w, rtol=1e-5)
+    assert prior.error == pytest.approx(again.error, rel=1e-10)
+
+
+def test_honest_labels_leave_epsilon_small(rng):
+    """Either 0 or within three standard errors of it."""
+    Phi = data.with_bias(2.0 * rng.standard_normal((1500, 1)))
+    t = probit.threshold_targets(Phi @ [0.2, 1.0], rng.standard_normal(1500))
+    fit = probit.fit_noise(Phi, t)
+    assert fit.epsilon < 0.02
+    assert fit.error <= probit.fit(Phi, t).error + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@every
+def test_influence_is_the_derivative_of_the_fit(sample, f, epsilon):
+    """A refit with the new row at weight 1e-5."""
+    Phi, t, c = sample
+    options = {"activation": f, "epsilon": epsilon, "alpha": 1.0}
+    fit = probit.fit(Phi, t, weights=c, **options)
+    phi, k = np.array([1.0, 1.5, -0.5]), 0.0
+    rows, labels = np.vstack([Phi, phi]), np.r_[t, k]
+    ends = [
+        probit.fit(rows, labels, weights=np.r_[c, h], **options).w
+        for h in (1e-5, 0.0)
+    ]
+    change = (ends[0] - ends[1]) / 1e-5
+    np.testing.assert_allclose(
+        probit.influence(fit, phi, k), change, rtol=1e-3, atol=1e-4
+    )
+
+
+# When there is no answer.
+
+
+@every
+@pytest.mark.parametrize("scoring", [False, True])
+def test_separable_data_are_named(f, scoring):
+    """Complete and quasi-complete; a prior gives an answer."""
+    Phi = data.with_bias([-2.0, -1.0, 1.0, 2.0])
+    for t, kind in (([0, 0, 1, 1], "complete"), ([0, 1, 1, 1], "complete")):
+        with pytest.warns(logistic.SeparableDataWarning, match=kind):
+            fit = probit.fit(Phi, t, activation=f, scoring=scoring)
+        assert not fit.converged and fit.separated == kind
+        with pytest.warns(logistic.SeparableDataWarning, match=kind):
+            noise = probit.fit_noise(Phi, t, activation=f)
+        assert noise.separated == kind
+    ties = data.with_bias([-1.0, 0.0, 0.0, 1.0])
+    with pytest.warns(logistic.SeparableDataWarning, match="quasi-complete"):
+        probit.fit(ties, [0, 0, 1, 1], activation=f, scoring=scoring)
+    calm = probit.fit(
+        Phi, [0, 0, 1, 1], activation=f, scoring=scoring, alpha=0.1
+    )
+    assert calm.converged
+
+
+def test_with_noise_overlapping_data_may_lack_a_minimum():
+    """One wrong label among clear ones: a step is best, and it has no w."""
+    x = np.delete(np.arange(-3.0, 3.5, 0.5), 6)
+    Phi, t = data.with_bias(x), (x > 0) | (x == -3)
+    assert logistic.separation(Phi, t).kind == "none"
+    assert probit.fit(Phi, t).converged
+    with pytest.warns(newton.NotConverged, match="no minimum at finite w"):
+        fit = probit.fit(Phi, t, epsilon=0.05)
+    assert not fit.converged and fit.separated is None
+    step = -np.log(0.05) - 11 * np.log(0.95)
+    assert fit.error == pytest.approx(step)
+    assert probit.fit(Phi, t, epsilon=0.05, alpha=0.01).converged
+
+
+def test_with_noise_there_may_be_two_valleys():
+    """A shallow one near w = 0, and one that goes on to infinity."""
+    x = np.array([-3.0, -2, -1, 1, 2, 3, 4])
+    Phi, t = data.with_bias(x), (x > 0) | (x == -3)
+    near = probit.fit(Phi, t, epsilon=0.1)
+    step = -np.log(0.1) - 6 * np.log(0.9)
+    assert near.converged and near.error > step + 0.2
+    with pytest.warns(newton.NotConverged, match="no minimum"):
+        far = probit.fit(Phi, t, epsilon=0.1, m0=[0, 5])
+    assert far.error == pytest.approx(step)
+
+
+def test_dependent_columns_and_one_class_are_errors(sample):
+    """As in chapter 7."""
+    Phi, t, _ = sample
+    with pytest.raises(ValueError, match="independent columns"):
+        probit.fit(np.c_[Phi, Phi[:, 1]], t)
+    with pytest.raises(ValueError, match="both classes"):
+        probit.fit(Phi, np.ones(60))
+    assert probit.fit(Phi, np.ones(60), alpha=1.0).converged
+
+
+@pytest.mark.parametrize(
+    "name, bad",
+    [
+        ("t", {"t": [0, 1, 2]}),
+        ("t", {"t": [-1, 1, 1]}),
+        ("weights", {"weights": [1, -1, 1]}),
+        ("alpha", {"alpha": -1}),
+        ("m0", {"m0": [1]}),
+        ("epsilon", {"epsilon": 0.5}),
+        ("epsilon", {"epsilon": -0.1}),
+        ("epsilon", {"epsilon": np.nan}),
+        ("Phi", {"Phi": [[1, np.nan], [1, 2], [1, 0]]}),
+        ("Phi", {"Phi": np.empty((0, 2))}),
+    ],
+)
+def test_the_argument_at_fault_is_named(name, bad):
+    """And nothing is computed with it."""
+    good = {"Phi": [[1.0, 2], [1, 3], [1, 0]], "t": [0, 1, 1]}
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        probit.fit(**{**good, **bad})
+    if name != "epsilon":
+        with pytest.raises(ValueError, match=f"^{name} must"):
+            probit.fit_noise(**{**good, **bad})
+
+
+@pytest.mark.parametrize(
+    "k, n",
+    [([3], [2]), ([-1], [2]), ([0], [0]), ([1, 1], [2]), ([np.nan], [1])],
+)
+def test_impossible_counts_are_refused(k, n):
+    """k between 0 and n > 0, one pair per row."""
+    with pytest.raises(ValueError, match="^[kn] must"):
+        probit.grouped([[1.0]], k, n)
+
+
+def test_input_may_be_of_any_make_and_is_left_alone(sample):
+    """Read-only, strided, single, integer, boolean."""
+    Phi, t, _ = sample
+    Phi = np.round(8 * Phi)
+    wide = np.repeat(Phi, 2, axis=1)
+    wide.flags.writeable = t.flags.writeable = False
+    before = wide.copy(), t.copy()
+    w = probit.fit(Phi, t, epsilon=0.01, alpha=1).w
+    for P, k in (
+        (wide[:, ::2], t),
+        (np.asfortranarray(Phi), t.astype(bool)),
+        (Phi.astype(np.float32), list(t.astype(int))),
+        (Phi.astype(int), t.astype(np.uint8)),
+    ):
+        again = probit.fit(P, k, epsilon=0.01, alpha=1).w
+        np.testing.assert_allclose(again, w, rtol=1e-6)
+    np.testing.assert_array_equal(wide, before[0])
+    np.testing.assert_array_equal(t, before[1])
+
+
+@given(
+    arrays(float, (6, 2), elements=st.floats(-1e6, 1e6, width=32)),
+    arrays(int, 6, elements=st.integers(0, 1)),
+    st.sampled_from([0.0, 1e-3, 1.0]),
+    st.sampled_from([0.0, 0.1]),
+)
+def test_fit_answers_or_says_why_not(Phi, t, alpha, epsilon):
+    """Converged, or ValueError, or a named warning."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            fit = probit.fit(Phi, t, alpha=alpha, epsilon=epsilon)
+        except ValueError as no:
+            assert alpha == 0 and "got" in str(no)
+            return
+    names = {w.category for w in said}
+    assert names <= {newton.NotConverged, logistic.SeparableDataWarning}
+    assert fit.converged == (not names)
+    assert np.isfinite(fit.w).all() and np.isfinite(fit.error)
+
+
+@given(
+    arrays(int, (9, 2), elements=st.integers(-2, 2)),
+    arrays(int, 9, elements=st.integers(0, 1)),
+    st.sampled_from(ACTIVATIONS),
+)
+def test_fit_and_linear_programme_agree_on_separation(Phi, t, f):
+    """For every log-concave activation, as Albert and Anderson for sigma."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", logistic.SeparableDataWarning)
+        try:
+            fit = probit.fit(Phi, t, activation=f)
+        except ValueError:
+            return
+    assert (fit.separated or "none") == logistic.separation(Phi, t).kind
+    assert fit.converged == (fit.separated is None)
+
+
+# Symmetries.
+
+
+def test_symmetries_of_the_fit(sample, rng):
+    """Permuted rows, swapped classes, doubled rows, another basis."""
+    Phi, t, c = sample
+    for epsilon in (0.0, 0.1):
+        options = {"epsilon": epsilon, "alpha": 0.5 * (epsilon > 0)}
+        fit = probit.fit(Phi, t, weights=c, **options)
+        order = rng.permutation(60)
+        for P, k, v, sign in (
+            (Phi[order], t[order], c[order], 1),
+            (Phi, 1 - t, c, -1),
+            (np.r_[Phi, Phi], np.r_[t, t], np.r_[c, c] / 2, 1),
+        ):
+            again = probit.fit(P, k, weights=v, **options)
+            np.testing.assert_allclose(sign * again.w, fit.w, rtol=1e-6)
+    S = rng.standard_normal((3, 3)) + 2 * np.eye(3)
+    np.testing.assert_allclose(
+        S @ probit.fit(Phi @ S, t).w, probit.fit(Phi, t).w, rtol=1e-6
+    )
+
+
+def test_relabelled_noise_is_the_same_model(sample):
+    """(w, epsilon) and (-w, 1 - epsilon) give one p(t): hence epsilon < 1/2."""
+    Phi, t, _ = sample
+    w = np.array([0.3, -1.0, 0.5])
+    p = probit.predict_proba(Phi, w, probit.normal, 0.1)
+    f = probit.predict_proba(Phi, -w)
+    np.testing.assert_allclose(p, 0.9 + (1 - 2 * 0.9) * f)
