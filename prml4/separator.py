@@ -157,9 +157,8 @@ def mean_loss(t, decisions, L):
     t = _numbers("t", t, len(L))
     decisions = _numbers("decisions", decisions, L.shape[1])
     if t.shape != decisions.shape:
-        raise ValueError(
-            f"t has shape {t.shape}, but decisions {decisions.shape}"
-        )
+        wrong = f"t has shape {t.shape}, but decisions {decisions.shape}"
+        raise ValueError(wrong)
     return float(L[t, decisions].mean())
 
 
@@ -230,23 +229,36 @@ def normals(pi, mu, sigma):
     return joint
 
 
-def risk(rule, joint, edges, L=None):
-    """integral of sum_k p(x, C_k) L[k, rule(x)] dx, PRML (1.80).
+def risk(decisions, joint, edges, L=None):
+    """sum_i integral of sum_k p(x, C_k) L[k, j_i] dx, PRML (1.80).
 
-    Between two edges the rule is smooth, or constant; L is 0-1 unless given.
+    Decision j_i holds from edges[i] to edges[i + 1]; L is 0-1 unless given.
     """
-    L = zero_one(np.shape(joint(edges[1]))[-1]) if L is None else np.asarray(L)
-
-    def density(x):
-        return joint(x) @ L[:, int(rule(x))]
-
-    return _integral(density, edges)
+    if len(decisions) != len(edges) - 1:
+        raise ValueError(
+            "a decision is needed for each interval; got "
+            f"{len(decisions)} decisions and {len(edges)} edges"
+        )
+    L = _loss(L, joint, edges)
+    return sum(
+        _integral(lambda x, j=j: joint(x) @ L[:, j], ends)
+        for j, ends in zip(decisions, pairwise(edges), strict=True)
+    )
 
 
 def bayes_risk(joint, edges, L=None):
-    """integral of min_j sum_k p(x, C_k) L_kj dx, PRML (1.80)-(1.81)."""
-    L = zero_one(np.shape(joint(edges[1]))[-1]) if L is None else np.asarray(L)
+    """integral of min_j sum_k p(x, C_k) L_kj dx, PRML (1.80)-(1.81).
+
+    The integrals go from edge to edge: put edges where the decision changes.
+    """
+    L = _loss(L, joint, edges)
     return _integral(lambda x: np.min(joint(x) @ L), edges)
+
+
+def _loss(L, joint, edges):
+    """L, or 0-1 loss for as many classes as there are."""
+    K = len(joint(float(np.mean(edges[:2]))))
+    return zero_one(K) if L is None else validate.design(L, "L")
 
 
 def _integral(f, edges):
@@ -269,11 +281,19 @@ def pushed(joint, branches):
     return image
 
 
-def roots(f, grid):
-    """x with f(x) = 0, one between neighbours of the grid with f of two signs.
+def regions(w, basis, grid):
+    """Edges with y(x) = w^T (1, phi(x)) = 0 between, and [y(x) > 0] from each.
 
-    The edges at which the decision of a rule y(x) > 0 changes.
+    For numbers x from grid[0] to grid[-1]; two roots between neighbours of
+    the grid are overlooked.
     """
-    values = np.array([f(x) for x in grid])
-    change = np.flatnonzero(np.diff(values > 0))
-    return [brentq(f, grid[i], grid[i + 1], xtol=1e-13) for i in change]
+    y = discriminant(w, basis(grid))
+    change = np.flatnonzero(np.diff(y > 0))
+
+    def at(x):
+        return discriminant(w, basis([x]))[0]
+
+    ends = [(grid[i], grid[i + 1]) for i in change]
+    roots = [brentq(at, *both, xtol=1e-13) for both in ends]
+    edges = np.array([grid[0], *roots, grid[-1]])
+    return edges, (y > 0)[np.append(change, -1)].astype(int)

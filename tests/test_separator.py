@@ -10,6 +10,7 @@ from scipy.special import expit, ndtr
 from scipy.stats import norm
 from sklearn.metrics import confusion_matrix
 
+from prml4 import bases
 from prml4 import separator as sep
 
 
@@ -221,7 +222,7 @@ def test_the_bayes_error_of_two_bells():
     best = sep.bayes_risk(BELLS, [-9, 0, 9])
     assert best == pytest.approx(ndtr(-1), rel=1e-10)
     for c in (-0.7, 0.0, 0.4):
-        error = sep.risk(lambda x, c=c: x > c, BELLS, [-9, c, 9])
+        error = sep.risk([0, 1], BELLS, [-9, c, 9])
         exact = (ndtr(-(c + 1)) + ndtr(c - 1)) / 2
         assert error == pytest.approx(exact, rel=1e-10)
         assert error >= best - 1e-12
@@ -232,7 +233,7 @@ def test_risks_with_losses():
     L, c = np.array([[0.0, 1.0], [5.0, 0.0]]), -np.log(5) / 2
     exact = (ndtr(-(c + 1)) + 5 * ndtr(c - 1)) / 2
     assert sep.bayes_risk(BELLS, [-9, c, 9], L) == pytest.approx(exact)
-    at_cut = sep.risk(lambda x: x > c, BELLS, [-9, c, 9], L)
+    at_cut = sep.risk([0, 1], BELLS, [-9, c, 9], L)
     assert at_cut == pytest.approx(exact)
 
 
@@ -256,10 +257,27 @@ def test_a_square_creates_overlap_and_a_cube_does_not():
     )
 
 
-def test_roots_are_where_the_sign_changes():
-    found = sep.roots(lambda x: np.sin(x), np.linspace(0.5, 7, 50))
-    np.testing.assert_allclose(found, [np.pi, 2 * np.pi])
-    assert sep.roots(lambda x: x**2 + 1, np.linspace(-1, 1, 9)) == []
+def test_regions_end_where_the_sign_changes():
+    """(x - 1)(x + 2)(x - 3): negative, positive, negative, positive."""
+    w = np.poly([1, -2, 3])[::-1]
+    grid = np.linspace(-5, 5.3, 60)
+    edges, decisions = sep.regions(w, bases.polynomial(3), grid)
+    np.testing.assert_allclose(edges, [-5, -2, 1, 3, 5.3], atol=1e-12)
+    np.testing.assert_array_equal(decisions, [0, 1, 0, 1])
+    edges, decisions = sep.regions([-1.0, 0.0, -1.0], bases.polynomial(2), grid)
+    np.testing.assert_array_equal(edges, [-5, 5.3])
+    np.testing.assert_array_equal(decisions, [0])
+
+
+def test_the_risk_of_a_curved_boundary():
+    """x^2 > 2 on two bells of different width, by the normal cdf."""
+    joint = sep.normals([0.6, 0.4], [0, 0], [1, 2])
+    grid = np.linspace(-20, 20, 401)
+    edges, j = sep.regions([-2, 0, 1], bases.polynomial(2), grid)
+    exact = 0.6 * 2 * ndtr(-np.sqrt(2)) + 0.4 * (1 - 2 * ndtr(-np.sqrt(0.5)))
+    assert sep.risk(j, joint, edges) == pytest.approx(exact, rel=1e-10)
+    with pytest.raises(ValueError, match="got 2 decisions and 4 edges"):
+        sep.risk([0, 1], joint, edges)
 
 
 # Whatever arrives.
