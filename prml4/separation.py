@@ -74,13 +74,11 @@ def _unit_rows(Z):
 def _quasi_ray(U):
     """A v with U v >= 0 and not U v = 0; None if there is none.
 
-    Rows within ZERO / 10 of the plane count as on it: they may be there but
-    for rounding, and data that overlap less have weights beyond 1e9.
+    Rows within ZERO of the plane count as on it: they may be there but for
+    rounding, and data that overlap less have weights beyond 1e9.
     """
     v, _ = best_ray(U, strict=False)
-    ahead = U @ v
-    yes = ahead.max() > 1e3 * ZERO and ahead.min() > -ZERO / 10
-    return v if yes else None
+    return v if (U @ v).max() > 1e3 * ZERO else None
 
 
 def best_ray(Z, *, strict):
