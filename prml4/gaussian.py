@@ -20,16 +20,12 @@ from math import log, sqrt
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.blas import dtrmm
-from scipy.linalg.lapack import dpotrf
 
-from prml4 import validate
+from prml4 import covariance, validate
 from prml4.special import log_softmax, normal_cdf
 
 BLOCK = 2**19  # bytes of X worked on at once, so that they stay in cache
-SINGULAR = 1e-10  # share of a feature's variance that the others must leave it
 FAR = 100.0  # standard deviations of the mean from zero: worth a subtraction
-CONSTANT = 2.0**-48  # a standard deviation, relative to the mean: rounding only
-TARGETS = ("pooled", "diagonal", "isotropic")  # the first for QDA only
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +48,7 @@ def model(pi, mu, Sigma):
     mu = validate.design(mu, "mu")
     K, D = mu.shape
     pi = validate.probabilities("pi", pi, K)
-    Sigma = validate.symmetric("Sigma", Sigma, [(D, D), (K, D, D)])
-    return GaussianModel(pi, mu, Sigma, _factors(Sigma, np.zeros_like(mu)))
+    return GaussianModel(pi, mu, *covariance.known(Sigma, D, K))
 
 
 # Maximum likelihood.
@@ -67,30 +62,38 @@ def statistics(X, t, K, *, shared=False):
     is the sum of all S_k.
     """
     D = X.shape[1]
-    size = _rows(D)
     counts, mu = np.zeros(K), np.zeros((K, D))
     S = np.zeros((1 if shared else K, D, D))
-    buffer, ones = np.empty((size, D)), np.ones(size)
     for k in range(K):
         rows = np.flatnonzero(t == k)
         n, total = len(rows), np.zeros(D)
-        c = X[rows[:: -(-n // size)]].mean(axis=0)
+        c = X[rows[:: -(-n // _rows(D))]].mean(axis=0)
         S_k = S[0 if shared else k]
-        for start in range(0, n, size):
-            some = rows[start : start + size]
-            x = X.take(some, axis=0, out=buffer[: len(some)], mode="clip")
+        for x in _copies(X, rows):
             x -= c
-            total += ones[: len(some)] @ x
+            total += np.ones(len(x)) @ x
             S_k += x.T @ x
         counts[k], mu[k] = n, c + total / n
         S_k -= np.outer(total, total) / n
     return counts, mu, S[0] if shared else S
 
 
+def _copies(X, rows):
+    """X[rows], a block at a time, each of them to be changed at once."""
+    size = _rows(X.shape[1])
+    buffer = np.empty((size, X.shape[1]))
+    for start in range(0, len(rows), size):
+        some = rows[start : start + size]
+        if X.flags.c_contiguous:
+            yield X.take(some, axis=0, out=buffer[: len(some)], mode="clip")
+        else:  # from which take would copy all of X
+            yield X[some]
+
+
 def fit_qda(X, t, *, K=None, shrinkage=0.0, target="diagonal"):
     """pi_k = n_k / N, mu_k = mean, Sigma_k = S_k / n_k, PRML (4.73)-(4.80).
 
-    A shrinkage in (0, 1] moves each Sigma_k towards a target: see `shrink`.
+    A shrinkage in (0, 1] moves each Sigma_k towards a target: see `covariance`.
     """
     return _fit(X, t, K, shrinkage, target, shared=False)
 
@@ -98,7 +101,7 @@ def fit_qda(X, t, *, K=None, shrinkage=0.0, target="diagonal"):
 def fit_lda(X, t, *, K=None, shrinkage=0.0, target="diagonal"):
     """pi_k = n_k / N, mu_k = mean, Sigma = sum_k S_k / N, PRML (4.73)-(4.78).
 
-    A shrinkage in (0, 1] moves Sigma towards a target: see `shrink`.
+    A shrinkage in (0, 1] moves Sigma towards a target: see `covariance`.
     """
     return _fit(X, t, K, shrinkage, target, shared=True)
 
@@ -110,95 +113,18 @@ def _fit(X, t, K, shrinkage, target, *, shared):
     """
     X = validate.matrix(X, "X")
     t, K = validate.classes(t, len(X), K)
-    if not 0 <= shrinkage <= 1:
-        raise ValueError(f"shrinkage must be in [0, 1]; got {shrinkage}")
-    if target not in TARGETS[shared:]:
-        raise ValueError(
-            f"target must be in {TARGETS[shared:]}; got {target!r}"
-        )
+    shrinkage = covariance.shrinkage(shrinkage, target, shared=shared)
     with np.errstate(over="ignore", invalid="ignore"):
         counts, mu, S = statistics(X, t, K, shared=shared)
     if not np.isfinite(S).all():
         validate.finite("X", X)
     if not shrinkage:
-        _enough_rows(counts, X.shape[1], shared)
+        covariance.enough_rows(counts, X.shape[1], shared=shared)
     pi = counts / counts.sum()
     Sigma = S / (counts.sum() if shared else counts[:, None, None])
-    Sigma = shrink(Sigma, shrinkage, target, pi) if shrinkage else Sigma
-    return GaussianModel(pi, mu, Sigma, _factors(Sigma, mu))
-
-
-def shrink(Sigma, amount, target="diagonal", pi=None):
-    """(1 - amount) Sigma + amount T, a compromise; Friedman (1989).
-
-    T is the diagonal of Sigma, the mean of that diagonal times I (isotropic),
-    or the covariance sum_k pi_k Sigma_k of all classes (pooled).
-    """
-    if target == "pooled":
-        T = np.tensordot(pi, Sigma, 1)
-    else:
-        T = np.diagonal(Sigma, axis1=-2, axis2=-1)[..., None]
-        if target == "isotropic":
-            T = T.mean(axis=-2, keepdims=True)
-        T = T * np.eye(Sigma.shape[-1])
-    return (1 - amount) * Sigma + amount * T
-
-
-def _enough_rows(counts, D, shared):
-    """Raise a ValueError where the rank of S is below D for want of rows."""
-    N, K, k = int(counts.sum()), len(counts), np.argmin(counts)
-    if shared and N < D + K:
-        raise ValueError(
-            f"{N} rows in {K} classes make the shared covariance of {D} "
-            f"features singular: D + K = {D + K} rows or more are needed; "
-            "shrink it (shrinkage > 0) or leave features out"
-        )
-    if not shared and counts[k] <= D:
-        raise ValueError(
-            f"class {k} has {counts[k]:g} rows and needs more than D = {D}, or "
-            "its covariance is singular; pool the covariances (fit_lda) or "
-            'shrink them (shrinkage > 0, perhaps with target="pooled")'
-        )
-
-
-def _factors(Sigma, mu):
-    """L with Sigma = L L^T for one covariance or for each of a stack."""
-    if Sigma.ndim == 2:
-        return _factor(Sigma, np.abs(mu).max(axis=0), None)
-    each = enumerate(zip(Sigma, np.abs(mu), strict=True))
-    return np.stack([_factor(S, size, k) for k, (S, size) in each])
-
-
-def _factor(Sigma, size, k):
-    """L with Sigma = L L^T, by way of the correlations: units do not matter.
-
-    The square of the j-th pivot is the share of the variance of feature j that
-    the features before it leave unexplained.
-    """
-    scale = np.sqrt(np.diag(Sigma).clip(0))
-    constant = np.flatnonzero(~(scale > CONSTANT * size))
-    if constant.size:
-        raise ValueError(_singular(k, constant[0], "is constant"))
-    L, stuck = dpotrf(Sigma / scale / scale[:, None], lower=1, clean=1)
-    pivots = np.diag(L)[: stuck - 1 if stuck else None]
-    close = np.flatnonzero(pivots**2 < SINGULAR)
-    if close.size or stuck:
-        j = close[0] if close.size else stuck - 1
-        raise ValueError(_singular(k, j, "is a combination of earlier ones"))
-    return scale[:, None] * L
-
-
-def _singular(k, j, why):
-    """Which covariance is singular, why, and what to do about it."""
-    whose, remedy, cure = f"covariance of class {k}", "pool (fit_lda)", "pooled"
-    if k is None:
-        whose, remedy, cure = "shared covariance", "leave it out", "isotropic"
-    return (
-        f"the {whose} is (nearly) singular: feature {j} {why} within "
-        f"{'each' if k is None else 'the'} class; {remedy} or shrink the "
-        "covariance (shrinkage > 0; "
-        f'target="{cure}" if a feature is constant)'
-    )
+    if shrinkage:
+        Sigma = covariance.shrink(Sigma, shrinkage, target, pi)
+    return GaussianModel(pi, mu, Sigma, covariance.estimated(Sigma, mu))
 
 
 # The posterior.
@@ -206,16 +132,17 @@ def _singular(k, j, why):
 
 def log_density(X, mu, Sigma):
     """ln N(x_n|mu, Sigma) for each row, by Sigma = L L^T, PRML (2.43)."""
-    mu = np.asarray(mu, float)
-    L = _factor(np.asarray(Sigma, float), np.zeros_like(mu), 0)
-    Z = solve_triangular(L, (np.asarray(X) - mu).T, lower=True)
+    X = validate.design(X, "X")
+    mu = validate.vector("mu", mu, X.shape[1], "column of X")
+    _, L = covariance.known(Sigma, len(mu))
+    Z = solve_triangular(L, (X - mu).T, lower=True)
     constant = np.log(np.diag(L)).sum() + len(mu) * log(2 * np.pi) / 2
     return -0.5 * np.sum(Z**2, axis=0) - constant
 
 
 def log_joint(model, X):
     """ln p(x_n, C_k) = ln pi_k + ln N(x_n|mu_k, Sigma_k); (N, K)."""
-    K, D = model.mu.shape
+    X, (K, D) = _inputs(model, X), model.mu.shape
     Sigma = np.broadcast_to(model.Sigma, (K, D, D))
     each = zip(model.pi, model.mu, Sigma, strict=True)
     columns = [log(p) + log_density(X, m, S) for p, m, S in each]
@@ -225,7 +152,8 @@ def log_joint(model, X):
 def log_likelihood(model, X, t):
     """sum_n ln p(x_n, C_{t_n}), PRML (4.71) for any number of classes."""
     joint = log_joint(model, X)
-    return float(joint[np.arange(len(joint)), np.asarray(t, int)].sum())
+    t = validate.labels(t, *joint.shape)
+    return float(joint[np.arange(len(t)), t].sum())
 
 
 def predict_proba(model, X):
@@ -259,13 +187,7 @@ def _softmax(a, out):
 
 def _by_blocks(model, X, finish):
     """finish(a, out) for a block of rows at a time, both (K, rows); (N, K)."""
-    X = validate.matrix(X, "X")
-    K, D = model.mu.shape
-    if X.shape[1] != D:
-        raise ValueError(
-            f"X must have shape (N, {D}), {D} features as the model; "
-            f"got {X.shape}"
-        )
+    X, K = _inputs(model, X), len(model.pi)
     fill, size = _linear(model) if model.shared else _quadratic(model)
     out = np.empty((len(X), K))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -276,6 +198,17 @@ def _by_blocks(model, X, finish):
                 raise ValueError("X: a row is too far away to measure how far")
             finish(a, out[start : start + size].T)
     return out
+
+
+def _inputs(model, X):
+    """X (N, D), with as many features as the model."""
+    X, D = validate.matrix(X, "X"), model.mu.shape[1]
+    if X.shape[1] != D:
+        raise ValueError(
+            f"X must have shape (N, {D}), {D} features as the model; "
+            f"got {X.shape}"
+        )
+    return X
 
 
 def _linear(model):
@@ -386,6 +319,8 @@ def bayes_error(model):
     """
     w = sigmoid_weights(model)
     d = float(w[1:] @ (model.mu[1] - model.mu[0]))
+    if d == 0:  # the same cloud twice: only the prior is left
+        return float(model.pi.min())
     r, s = log(model.pi[1] / model.pi[0]), sqrt(d)
     low, high = normal_cdf((r - d / 2) / s), normal_cdf(-(r + d / 2) / s)
     return float(model.pi[0] * low + model.pi[1] * high)

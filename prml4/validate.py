@@ -9,6 +9,8 @@ or raises a ValueError that says what arrived and what was expected.
 Nothing is modified; contiguous or strided float64 is passed on uncopied.
 """
 
+from operator import index
+
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
@@ -31,14 +33,17 @@ def real(name, value):
     return np.asarray(array, dtype=np.float64)
 
 
-def finite(name, array):
-    """`array` itself if its entries and the sum of their squares are finite."""
+def finite(name, array, first=0):
+    """`array` itself if its entries and the sum of their squares are finite.
+
+    It may be a block of rows, `first` the number of its first one.
+    """
     flat = array.ravel(order="K")  # a view if the memory has no gaps
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.vdot(flat, flat)
     if not np.isfinite(squares):
         at = np.unravel_index(np.argmax(np.abs(array)), array.shape)
-        where = ", ".join(str(i) for i in at)
+        where = ", ".join(str(i + first * (j == 0)) for j, i in enumerate(at))
         raise ValueError(
             f"{name} must be finite and below 1e150; "
             f"got {array[at]:g} at [{where}]"
@@ -181,7 +186,7 @@ def classes(t, N, K=None):
         raise ValueError(
             f"t must have shape ({N},), one class number per row; got {t.shape}"
         )
-    top = t.max() + 1 if K is None else K
+    top = t.max() + 1 if K is None else _whole("K", K)
     with np.errstate(invalid="ignore"):
         numbers = t.astype(np.intp)
     if top < 2 or t.min() < 0 or not np.array_equal(numbers, t):
@@ -281,3 +286,71 @@ def flip_probability(epsilon):
             f"epsilon must be one number in [0, 1/2); got {epsilon}"
         )
     return float(value)
+
+
+def labels(t, N, K):
+    """Class numbers (N,) out of 0, ..., K - 1; a class may have no rows."""
+    t = real("t", t)
+    if t.shape != (N,):
+        raise ValueError(
+            f"t must have shape ({N},), one class number per row; got {t.shape}"
+        )
+    if not np.isin(t, range(K)).all():
+        raise ValueError(_class_numbers(t, K))
+    return t.astype(np.intp)
+
+
+def _whole(name, value):
+    """A whole number as an int."""
+    try:
+        return index(value)
+    except TypeError:
+        raise ValueError(
+            f"{name} must be a whole number; got {value!r}"
+        ) from None
+
+
+def pseudo_counts(value):
+    """a, b >= 0 of a Beta prior, from one number for both or from a pair."""
+    pair = finite("pseudo_count", real("pseudo_count", value))
+    if pair.shape not in ((), (2,)) or pair.min() < 0:
+        raise ValueError(
+            "pseudo_count must be one number >= 0 or a pair of them; "
+            f"got {value}"
+        )
+    return np.broadcast_to(pair, (2,))
+
+
+def mask(observed, shape):
+    """True where an entry of X is known, or None where all are."""
+    if observed is None:
+        return None
+    observed = np.asarray(observed)
+    if observed.dtype != bool or observed.shape != shape:
+        raise ValueError(
+            f"observed must be boolean and of the shape of X, {shape}; got "
+            f"{observed.dtype} of shape {observed.shape}"
+        )
+    return observed
+
+
+def bits(x, rows):
+    """The given rows x of X, if they hold 0 and 1 only."""
+    if np.array_equal(x != 0, x == 1):
+        return x
+    n, i = np.argwhere((x != 0) & (x != 1))[0]
+    hint = "; a missing feature is False in `observed`"
+    raise ValueError(
+        f"X must hold 0 and 1 only; got {x[n, i]:g} at [{rows[n]}, {i}]"
+        f"{hint if np.isnan(x[n, i]) else ''}"
+    )
+
+
+def positive(name, value):
+    """One number with 0 < number < inf, as a float."""
+    number = real(name, value)
+    if number.shape != () or not 0 < number < np.inf:
+        raise ValueError(
+            f"{name} must be one positive, finite number; got {value}"
+        )
+    return float(number)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from prml4 import data, gaussian
+from prml4 import covariance, data, gaussian
 from prml4.special import log_softmax, logit, sigmoid, softmax
 
 
@@ -311,6 +311,8 @@ def test_bayes_error_counts_the_errors(rng):
     found, p = np.mean(gaussian.predict(model, X) != t), None
     p = gaussian.bayes_error(model)
     assert abs(found - p) < 5 * np.sqrt(p * (1 - p) / N)
+    one = gaussian.model([0.3, 0.7], [[1.0], [1.0]], [[1.0]])
+    assert gaussian.bayes_error(one) == 0.3
     even = gaussian.model([0.5, 0.5], [[0.0], [2.0]], [[1.0]])
     assert gaussian.bayes_error(even) == pytest.approx(0.158655253931457)
 
@@ -327,9 +329,10 @@ def test_parameters_are_counted():
             assert gaussian.parameter_count(D, K, shared=False) == free
 
 
-def test_no_more_memory_than_a_fraction_of_the_data(rng):
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_no_more_memory_than_a_fraction_of_the_data(rng, order):
     """Blocks, not copies: below a tenth of X beyond the answer."""
-    X = rng.standard_normal((200_000, 30))
+    X = np.asarray(rng.standard_normal((200_000, 30)), order=order)
     t = np.arange(len(X)) % 4
     for fit in FITS:
         tracemalloc.start()
@@ -345,7 +348,7 @@ def test_no_more_memory_than_a_fraction_of_the_data(rng):
 # Shrinkage.
 
 
-@pytest.mark.parametrize("target", gaussian.TARGETS)
+@pytest.mark.parametrize("target", covariance.TARGETS)
 def test_shrinkage_is_a_straight_line(points, target):
     """From the estimate at 0 to the target at 1."""
     X, t = points
@@ -367,7 +370,7 @@ def test_each_target_cures_what_it_can(rng):
     """Few rows: all three. A feature constant in a class: pooled, isotropic."""
     X = rng.standard_normal((30, 4))
     t = np.r_[np.zeros(27, int), np.ones(3, int)]
-    for target in gaussian.TARGETS:
+    for target in covariance.TARGETS:
         few = gaussian.fit_qda(X, t, shrinkage=0.2, target=target)
         assert np.isfinite(gaussian.log_posterior(few, X)).all()
     X[t == 1, 2] = 0.1
@@ -474,6 +477,13 @@ GOOD = np.array([[0.0, 1], [1, 3], [4, 0], [2, 2], [0, 5], [7, 1]])
         (GOOD, [0, 1] * 3, {"K": 3}, "class 2 has no rows"),
         (GOOD, [-1, 1] * 3, {}, r"got \{-1, 1\}"),
         (GOOD, [0, 1], {}, r"t must have shape \(6,\)"),
+        (GOOD, [0, 0.5] * 3, {}, r"got \{0, 0.5\}"),
+        (GOOD, [0, np.nan] * 3, {}, "got {0, nan"),
+        (GOOD, [[0], [1]] * 3, {}, r"shape \(6,\).*got \(6, 1\)"),
+        (GOOD, ["a", "b"] * 3, {}, "t must hold real numbers"),
+        (GOOD, [0, 1] * 3, {"K": 2.5}, "K must be a whole number; got 2.5"),
+        (GOOD, [0, 1] * 3, {"shrinkage": None}, "one number in .*got None"),
+        (GOOD, [0, 1] * 3, {"shrinkage": "a"}, "shrinkage must hold real"),
         (GOOD, [0, 1] * 3, {"shrinkage": -0.1}, r"in \[0, 1\]; got -0.1"),
         (GOOD, [0, 1] * 3, {"shrinkage": 1.1}, r"in \[0, 1\]; got 1.1"),
         (GOOD, [0, 1] * 3, {"target": "unit"}, "target must be in .*'unit'"),
@@ -510,6 +520,43 @@ def test_bad_input_to_predictions_is_named(rng, shared, X, said):
             call(model, X)
 
 
+@pytest.mark.parametrize(
+    "X, t, said",
+    [
+        (np.ones((4, 2)), [0] * 4, r"shape \(N, 3\).*got \(4, 2\)"),
+        (np.ones((2, 3)) * np.nan, [0, 0], "X must be finite"),
+        (np.ones((2, 3)), [0, 3], r"0, ..., 2 .*got \{0, 3\}"),
+        (np.ones((2, 3)), [0, -1], r"got \{-1, 0\}"),
+        (np.ones((2, 3)), [0, 0.5], r"got \{0, 0.5\}"),
+        (np.ones((2, 3)), [0], r"t must have shape \(2,\)"),
+    ],
+)
+def test_a_likelihood_needs_rows_and_classes_of_the_model(rng, X, t, said):
+    """An index never wraps around; a class may be missing."""
+    model = random_model(rng)
+    with pytest.raises(ValueError, match=said):
+        gaussian.log_likelihood(model, X, t)
+    rows = rng.standard_normal((2, 3))
+    total = gaussian.log_joint(model, rows)[:, 1].sum()
+    assert gaussian.log_likelihood(model, rows, [1, 1]) == total
+
+
+@pytest.mark.parametrize(
+    "mu, Sigma, said",
+    [
+        ([0.0], np.eye(3), r"mu must have shape \(3,\)"),
+        (np.zeros((1, 3)), np.eye(3), r"mu must have shape \(3,\)"),
+        (np.zeros(3), np.eye(2), r"Sigma must have shape \(3, 3\)"),
+        (np.zeros(3), np.ones((3, 3)), "1 has no variance left"),
+        (np.zeros(3), np.tri(3), "symmetric"),
+    ],
+)
+def test_a_density_needs_parameters_of_its_size(mu, Sigma, said):
+    """Nothing is broadcast by accident."""
+    with pytest.raises(ValueError, match=said):
+        gaussian.log_density(np.ones((2, 3)), mu, Sigma)
+
+
 def test_distances_beyond_double_precision_are_refused():
     """A finite X whose squared distances are not."""
     S = np.array([[[1e-20]], [[2e-20]]])
@@ -526,8 +573,10 @@ def test_distances_beyond_double_precision_are_refused():
         ([1.0], np.ones((1, 2)), np.eye(2), "two classes"),
         ([0.5, 0.5], np.eye(2), np.eye(3), r"\(2, 2\) or \(2, 2, 2\); got"),
         ([0.5, 0.5], np.eye(2), np.array([[1, 0.5], [0, 1]]), "symmetric"),
-        ([0.5, 0.5], np.eye(2), np.ones((2, 2)), "feature 1 is a combination"),
-        ([0.5, 0.5], np.eye(2), np.diag([1, -1]), "feature 1 is constant"),
+        ([0.5, 0.5], np.eye(2), np.ones((2, 2)), "1 has no variance left"),
+        ([0.5, 0.5], np.eye(2), np.diag([1, -1]), "1 has no variance"),
+        ([0.5, 0.5], np.eye(2), [[1, 2], [2, 1]], "positive definite"),
+        ([0.5, 0.5], [0.0, 1.0], np.eye(2), "mu must be a matrix"),
     ],
 )
 def test_parameters_of_a_model_are_checked(pi, mu, Sigma, said):

@@ -233,3 +233,29 @@ def test_flip_probability_lies_below_one_half(bad):
         validate.flip_probability(bad)
     for good in (0, 0.25, np.float32(0.125)):
         assert validate.flip_probability(good) == good
+
+
+@pytest.mark.parametrize("bad", [0, -1.0, np.nan, np.inf, [1.0], "1", None])
+def test_positive_is_one_positive_number(bad):
+    """Named, with what arrived."""
+    with pytest.raises(ValueError, match="^scale must"):
+        validate.positive("scale", bad)
+    assert validate.positive("scale", np.float32(0.5)) == 0.5
+
+
+def test_labels_may_leave_classes_out():
+    """0, ..., K - 1, whole, one per row; nothing else."""
+    found = validate.labels([2.0, 0.0, 2.0], 3, 4)
+    assert found.dtype == np.intp and found.tolist() == [2, 0, 2]
+    bad = [[0, 1], [0, 1, 4], [0, -1, 1], [0, 0.5, 1], [0, np.nan, 1]]
+    for t in [*bad, ["a", "b", "c"], [[0], [1], [2]]]:
+        with pytest.raises(ValueError, match="^t must"):
+            validate.labels(t, 3, 4)
+
+
+def test_the_number_of_classes_is_whole():
+    """Numpy's integers count; fractions and words do not."""
+    assert validate.classes([0, 1], 2, np.int8(2))[1] == 2
+    for K in (2.5, "2", [2]):
+        with pytest.raises(ValueError, match="K must be a whole number; got"):
+            validate.classes([0, 1], 2, K)
