@@ -47,7 +47,7 @@ def one_hot(t, K=None):
     """T_nk = 1 if t_n = k, else 0: the one-of-K coding of PRML 4.1.3."""
     t = validate.real("t", t)
     t, K = validate.classes(t, max(t.size, 1), K)
-    return np.eye(K)[t]
+    return np.equal.outer(t, np.arange(K)).astype(np.float64)
 
 
 def fisher_targets(t):
@@ -74,7 +74,7 @@ def fit(Phi, t, *, K=None, alpha=0.0):
     """W = argmin E(W) for one-of-K targets, PRML (4.16)."""
     Phi = validate.design(Phi)
     t, K = validate.classes(t, len(Phi), K)
-    return regress(Phi, np.eye(K)[t], alpha=alpha)
+    return regress(Phi, one_hot(t, K), alpha=alpha)
 
 
 def regress(Phi, T, *, alpha=0.0):
@@ -92,6 +92,7 @@ def regress(Phi, T, *, alpha=0.0):
     rows = np.sqrt(alpha[held, None]) * np.eye(M)[held]
     zeros = np.zeros((len(rows), *T.shape[1:]))
     Q, R = qr(np.vstack([Phi, rows]), mode="economic")
+    _penalised_enough(Phi, R)
     W = solve_triangular(R, Q.T @ np.concatenate([T, zeros]))
     return LeastSquaresFit(W, R, error(W, Phi, T))
 
@@ -120,13 +121,40 @@ def _determined(Phi, names):
         validate.independent_columns(Phi, names)
 
 
+def _penalised_enough(Phi, R):
+    """Raise a ValueError where a penalty is lost in the rounding of Phi."""
+    left = np.abs(np.diag(R)) / np.abs(R).max(axis=0)  # by earlier columns
+    if left.min() ** 2 < 10 * max(Phi.shape) * EPS:
+        try:
+            _determined(Phi, np.arange(len(R)))
+        except ValueError as why:
+            raise ValueError(f"alpha is too small to count: {why}") from None
+
+
+def _matching(Phi, M, name="Phi"):
+    """Design matrix with M columns."""
+    Phi = validate.design(Phi, name)
+    if Phi.shape[1] != M:
+        raise ValueError(
+            f"{name} must have {M} columns, as at the fit; got shape "
+            f"{Phi.shape}"
+        )
+    return Phi
+
+
 def outputs(W, Phi):
     """y(x_n) = W^T phi_n for each row, PRML (4.14); not probabilities."""
-    return np.asarray(Phi) @ W
+    W = np.asarray(W, float)
+    return _matching(Phi, len(W)) @ W
 
 
 def predict(W, Phi):
     """argmax_k y_k(x_n), the rule of PRML 4.1.3."""
+    if np.ndim(W) != 2 or np.shape(W)[1] < 2:
+        raise ValueError(
+            "W must have shape (M, K), one output for each of K >= 2 classes; "
+            f"got {np.shape(W)}"
+        )
     return outputs(W, Phi).argmax(axis=1)
 
 
@@ -150,7 +178,7 @@ def limit_weights(model):
 
 def leverage(fit, Phi):
     """h_n = phi_n^T (R^T R)^{-1} phi_n, by one triangular solve."""
-    Z = solve_triangular(fit.R, np.asarray(Phi, float).T, trans="T")
+    Z = solve_triangular(fit.R, _matching(Phi, len(fit.R)).T, trans="T")
     return np.sum(Z**2, axis=0)
 
 
@@ -159,18 +187,27 @@ def add_row(fit, phi, target):
 
     The weights after one more row, by Sherman and Morrison (1950).
     """
-    phi = np.asarray(phi, float)
+    phi = validate.vector("phi", phi, len(fit.R), "column")
+    target = validate.finite("target", validate.real("target", target))
+    if target.shape != fit.W.shape[1:]:
+        raise ValueError(
+            f"target must have shape {fit.W.shape[1:]}, one number per "
+            f"output; got {target.shape}"
+        )
     direction = cho_solve((fit.R, False), phi)
-    miss = np.asarray(target, float) - phi @ fit.W
+    miss = target - phi @ fit.W
     return fit.W + np.multiply.outer(direction, miss) / (1 + phi @ direction)
 
 
 def far_limit(fit, e):
     """W - S e (e^T W) / (e^T S e): one more row phi + c e as c -> infinity.
 
-    The outputs no longer change along e, wherever phi and its target are.
+    The outputs no longer change along e, wherever phi and its target are: it
+    is the minimiser of E(W) among the W with e^T W = 0.
     """
-    e = np.asarray(e, float)
+    e = validate.vector("e", e, len(fit.R), "column")
+    if not e.any():
+        raise ValueError("e must be a direction; got zeros only")
     direction = cho_solve((fit.R, False), e)
     return fit.W - np.multiply.outer(direction, e @ fit.W) / (e @ direction)
 
@@ -178,19 +215,29 @@ def far_limit(fit, e):
 def leave_one_out(Phi, T, *, alpha=0.0):
     """y_n without row n = t_n - (t_n - y_n) / (1 - h_n), Allen (1974).
 
-    The output for row n of the fit to all other rows, with no refitting.
+    The output for row n of the fit to all other rows, with no refitting but
+    for rows of leverage close to one, where 1 - h_n is rounding.
     """
     best = regress(Phi, T, alpha=alpha)
     Phi, T = np.asarray(Phi, float), np.asarray(T, float)
     rest = 1 - leverage(best, Phi)
-    if rest.min() < 1e-10:
+    heavy = np.flatnonzero(rest < 1e-6)  # no more than M of them
+    rest[heavy] = 1
+    y = T - ((T - outputs(best.W, Phi)).T / rest).T
+    for n in heavy:
+        y[n] = Phi[n] @ _without(n, Phi, T, alpha)
+    return y
+
+
+def _without(n, Phi, T, alpha):
+    """Weights of the fit to all rows but n, or a ValueError that names n."""
+    others = np.delete(Phi, n, axis=0), np.delete(T, n, axis=0)
+    try:
+        return regress(*others, alpha=alpha).W
+    except ValueError as why:
         raise ValueError(
-            f"row {rest.argmin()} alone determines a weight: without it the "
-            "columns of Phi depend on each other; take fewer columns or "
-            "penalise the weights (alpha > 0)"
-        )
-    miss = T - outputs(best.W, Phi)
-    return T - (miss.T / rest).T
+            f"row {n} alone determines a weight; without it: {why}"
+        ) from None
 
 
 # Fisher's discriminant.
@@ -207,7 +254,7 @@ def scatter(X, t, K=None):
 
 
 def criterion(W, S_B, S_W):
-    """J(W) = Tr{(W^T S_W W)^{-1} W^T S_B W}, PRML (4.50); or (4.26)."""
+    """J(W) = Tr{(W^T S_W W)^{-1} W^T S_B W}, PRML (4.51); or (4.26)."""
     W = np.asarray(W, float)
     W = W[:, None] if W.ndim == 1 else W
     return float(np.trace(np.linalg.solve(W.T @ S_W @ W, W.T @ S_B @ W)))
@@ -254,4 +301,4 @@ def fit_fisher(X, t, *, K=None, shrinkage=0.0):
 
 def project(fisher, X):
     """z_n = W^T (x_n - m), PRML (4.39) with the origin at the mean; (N, D')."""
-    return (np.asarray(X, float) - fisher.mean) @ fisher.W
+    return (_matching(X, len(fisher.mean), "X") - fisher.mean) @ fisher.W

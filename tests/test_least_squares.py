@@ -147,6 +147,32 @@ def test_linear_constraints_carry_over(points, rng):
     assert np.abs(y.sum(axis=1) - 1).max() > 1e-3
 
 
+def test_as_many_rows_as_weights_are_enough():
+    """Two rows and two weights: the line through two points."""
+    fit = ls.regress([[1.0, 2], [1, 4]], [3.0, 7])
+    np.testing.assert_allclose(fit.W, [-1, 2])
+    assert fit.error == pytest.approx(0, abs=1e-25)
+
+
+def test_a_penalty_lost_in_rounding_is_refused(points):
+    """It must decide between dependent columns; a larger one does, to within
+    the rounding of Phi over the penalty."""
+    Phi, t = with_bias(points[0]), points[1]
+    twice = np.column_stack([Phi, 3 * Phi[:, 1]])
+    small = ls.fit(twice, t, alpha=[0, 1e-9, 0, 0, 1e-9]).W
+    shares = small[[1, 4]] / ls.fit(Phi, t).W[1]
+    np.testing.assert_allclose(shares, [[0.1] * 3, [0.3] * 3], rtol=1e-3)
+    for alpha in (1e-14, 1e-30, 1e-320):
+        with pytest.raises(ValueError, match="alpha is too small to count"):
+            ls.fit(twice, t, alpha=[0, alpha, 0, 0, alpha])
+    for alpha in (1e-30, 1e-320):  # nothing to decide, nothing to refuse
+        W = ls.fit(Phi, t, alpha=alpha).W
+        np.testing.assert_allclose(W, ls.fit(Phi, t).W, atol=1e-14)
+    steep = with_bias(1e8 + np.arange(9.0))  # close to dependent, but not
+    W = ls.regress(steep, np.arange(9.0), alpha=[0, 1e-9]).W
+    assert W[1] == pytest.approx(1, rel=1e-6)
+
+
 def test_row_order_changes_nothing_and_repeats_act_as_weights(points, rng):
     """Row n twice is the error with that square counted twice."""
     Phi, t = with_bias(points[0]), points[1]
@@ -243,6 +269,10 @@ def test_a_far_point_turns_the_boundary_towards_itself(pair):
     assert np.abs(fit.W - limit).max() > 0.01
     two = ls.regress(Phi, np.column_stack([t, -t]))
     both = np.column_stack([limit, -limit])
+    basis = np.delete(np.eye(4), 2, axis=1)  # of the weights with e^T w = 0
+    basis[2, 1] = 0.75
+    best = basis @ np.linalg.lstsq(Phi @ basis, t)[0]
+    np.testing.assert_allclose(limit, best, atol=1e-13)
     np.testing.assert_allclose(ls.far_limit(two, e), both, atol=1e-13)
 
 
@@ -268,11 +298,27 @@ def test_leaving_one_out_is_refitting(alpha, rng):
 
 
 def test_a_row_that_determines_a_weight_cannot_be_left_out():
-    """A feature that is zero but once."""
+    """A feature that is zero but once; two rows for two weights."""
     Phi = np.column_stack([np.ones(5), [0, 0, 3, 0, 0]])
-    with pytest.raises(ValueError, match="row 2 alone determines"):
+    with pytest.raises(ValueError, match="row 2 alone .* column 1 is zero"):
         ls.leave_one_out(Phi, SIGNS)
     assert np.isfinite(ls.leave_one_out(Phi, SIGNS, alpha=1)).all()
+    with pytest.raises(ValueError, match="row 0 alone .* 1 rows cannot"):
+        ls.leave_one_out(np.eye(2), [0.0, 1])
+
+
+@pytest.mark.parametrize("c", [1e2, 1e4, 1e6, 1e12])
+def test_a_far_row_can_be_left_out(c):
+    """Its leverage is 1 but for rounding; the others fit (6 x) / 5."""
+    Phi = with_bias(np.r_[FIVE[:4], c])
+    T = np.column_stack([SIGNS, -SIGNS])
+    for targets in (SIGNS, T):
+        found = ls.leave_one_out(Phi, targets)
+        row = 1.2 * c * targets[4]
+        np.testing.assert_allclose(found[4], row)
+        for n in range(4):
+            W = ls.regress(np.delete(Phi, n, 0), np.delete(targets, n, 0)).W
+            np.testing.assert_allclose(found[n], Phi[n] @ W, atol=1e-9)
 
 
 # Fisher.
@@ -386,15 +432,19 @@ def test_units_do_not_matter(points, rng):
     np.testing.assert_allclose(v, z, atol=1e-8)
 
 
-def test_signs_are_fixed(points):
-    """The largest weight per standard deviation is positive."""
-    X, t = points
+@pytest.mark.parametrize("seed", range(12))
+def test_signs_are_fixed(seed):
+    """The largest weight per standard deviation is positive, in any units."""
+    X, t = sample(np.random.default_rng(seed))
     W = ls.fit_fisher(X, t).W
     sd = np.sqrt(np.diag(gaussian.fit_lda(X, t).Sigma))
     scaled = W * sd[:, None]
     assert (scaled[np.abs(scaled).argmax(axis=0), [0, 1]] > 0).all()
-    flipped = ls.fit_fisher(-X, t).W
-    np.testing.assert_allclose(flipped, W, atol=1e-12)
+    units = np.array([1e3, 1.0, 1e-3])
+    for other in (-X, X * units, X * units[::-1]):
+        scale = other[0] / X[0]
+        found = ls.fit_fisher(other, t).W * np.abs(scale)[:, None]
+        np.testing.assert_allclose(found, W, atol=1e-9)
 
 
 def test_means_on_a_line_leave_one_direction(rng):
@@ -528,6 +578,73 @@ def test_bad_labels_are_named(t, said):
 def test_bad_input_to_fisher_is_named(call, X, t, said):
     with pytest.raises(ValueError, match=said):
         call(X, t)
+
+
+@pytest.mark.parametrize(
+    "Phi, said",
+    [
+        (np.where(GOOD == 4, np.nan, GOOD), r"Phi must be finite.*nan at"),
+        (np.where(GOOD == 4, np.inf, GOOD), r"Phi must be finite.*inf at"),
+        (GOOD[:, :1], r"Phi must have 2 columns.*got shape \(6, 1\)"),
+        (GOOD[:0], r"at least one row.*got shape \(0, 2\)"),
+        (GOOD[0], r"got shape \(2,\)"),
+        (GOOD.astype(str), "Phi must hold real numbers"),
+    ],
+)
+def test_bad_rows_to_predict_for_are_named(Phi, said):
+    """A NaN would otherwise be given to class 0 without a word."""
+    fit = ls.fit(GOOD, LABELS)
+    for call in (
+        lambda Phi: ls.predict(fit.W, Phi),
+        lambda Phi: ls.outputs(fit.W[:, 0], Phi),
+        lambda Phi: ls.leverage(fit, Phi),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call(Phi)
+
+
+def test_bad_rows_to_project_are_named(points):
+    X, t = points
+    fisher = ls.fit_fisher(X, t)
+    with pytest.raises(ValueError, match="X must have 3 columns"):
+        ls.project(fisher, X[:, :2])
+    with pytest.raises(ValueError, match="X must be finite"):
+        ls.project(fisher, X * np.nan)
+
+
+def test_a_prediction_needs_an_output_for_each_class():
+    """One output has no argmax."""
+    for W in (np.ones(2), np.ones((2, 1))):
+        with pytest.raises(ValueError, match=r"W must have shape \(M, K\)"):
+            ls.predict(W, GOOD)
+
+
+@pytest.mark.parametrize(
+    "phi, target, said",
+    [
+        ([1.0], [0, 1], r"phi must have shape \(2,\)"),
+        ([1.0, np.nan], [0, 1], "phi must be finite"),
+        ([1.0, 2], 1.0, r"target must have shape \(2,\).*got \(\)"),
+        ([1.0, 2], [0, np.inf], "target must be finite"),
+        ([1.0, 2], ["a", "b"], "target must hold real numbers"),
+    ],
+)
+def test_a_bad_row_to_add_is_named(phi, target, said):
+    with pytest.raises(ValueError, match=said):
+        ls.add_row(ls.fit(GOOD, LABELS), phi, target)
+
+
+@pytest.mark.parametrize(
+    "e, said",
+    [
+        ([0.0, 0], "e must be a direction"),
+        ([0.0, np.nan], "e must be finite"),
+        ([1.0, 2, 3], r"e must have shape \(2,\)"),
+    ],
+)
+def test_a_bad_direction_is_named(e, said):
+    with pytest.raises(ValueError, match=said):
+        ls.far_limit(ls.fit(GOOD, LABELS), e)
 
 
 def test_a_direction_is_for_two_classes(points):
