@@ -52,22 +52,30 @@ def from_mean(family, m):
     eta = family.guess(m)
     if family.exact:
         return eta
-    eta, last = newton.minimise(objective, eta, tol=1e-3).w, np.inf
-    while True:  # near enough for full steps: on until rounding decides
-        _, g, H = objective(eta)
-        step, decrement = newton.newton_step(g, H)
-        if not decrement < last / 2:
-            return eta
-        eta, last = eta - step, decrement
+    try:
+        eta, last = newton.minimise(objective, eta, tol=1e-3).w, np.inf
+        while True:  # near enough for full steps: on until rounding decides
+            _, g, H = objective(eta)
+            step, decrement = newton.newton_step(g, H)
+            if not decrement < last / 2:
+                return eta
+            eta, last = eta - step, decrement
+    except np.linalg.LinAlgError:
+        raise BoundaryError(_no_parameter(family, m)) from None
 
 
 def update(family, x, prior):
     """nu + N and (nu chi + sum_n u(x_n)) / (nu + N), PRML (2.230)."""
-    u, nu = family.u(_sample(family, x)), prior.nu + len(x)
+    u = family.u(_sample(family, x))
     chi = validate.vector("chi", prior.chi, family.shape[2], "statistic")
-    if not prior.nu > 0:
-        raise ValueError(f"nu must be > 0; got {prior.nu}")
-    return Prior(chi=(prior.nu * chi + u.sum(axis=0)) / nu, nu=nu)
+    if not family.gap(chi) > 0:
+        raise BoundaryError(
+            f"{family.name}: chi must lie inside the set of means of u, or the "
+            f"prior cannot be normalised; got {chi}"
+        )
+    before = validate.positive("nu", prior.nu)
+    nu = before + len(u)
+    return Prior(chi=(before * chi + u.sum(axis=0)) / nu, nu=nu)
 
 
 def fit(family, x, prior=None):
@@ -89,14 +97,11 @@ def divergence(family, eta, other):
 
 def scaled(family, s):
     """s^{-D} h(x/s) g(eta) exp(eta^T u(x/s)), PRML (4.84) with its D."""
-    if not 0 < s < np.inf:
-        raise ValueError(f"the scale must be positive and finite; got {s}")
+    s = validate.positive("scale", s)
 
     def unscaled(x):
-        z = x / s
-        if family.shape[1] > 0:
-            return z
-        return np.where(np.isclose(z, np.rint(z), 1e-12), np.rint(z), z)
+        z = x / s  # 0.3 / 0.1 is not 3 in floating point, but means it
+        return np.where(np.isclose(z, np.rint(z), 1e-15, 0), np.rint(z), z)
 
     return replace(
         family,
@@ -110,16 +115,19 @@ def scaled(family, s):
 def class_weights(family, etas, pi):
     """W_k = (log g(eta_k) + log pi_k, eta_k), the a_k of PRML (4.86)."""
     etas = np.array([_natural(family, eta) for eta in etas])
-    pi = validate.vector("pi", pi, len(etas), "class")
-    if not (pi.min() > 0 and abs(pi.sum() - 1) < 1e-9):
-        raise ValueError(f"pi must be positive and sum to 1; got {pi}")
+    pi = validate.probabilities("pi", pi, len(etas))
     bias = [family.log_g(eta) for eta in etas] + np.log(pi)
     return np.column_stack([bias, etas])
 
 
 def log_posterior(family, x, W):
     """log p(C_k|x) = log_softmax(a), a_k = W_k^T (1, u(x)), PRML (4.62)."""
-    u = family.u(_observations(family, x))
+    W, u = validate.design(W, "W"), family.u(_observations(family, x))
+    if W.shape[1] != 1 + family.shape[2]:
+        raise ValueError(
+            f"{family.name}: W must have {1 + family.shape[2]} columns, the "
+            f"bias and one per statistic; got shape {W.shape}"
+        )
     return special.log_softmax(W[:, 0] + u @ W[:, 1:].T)
 
 
@@ -127,8 +135,16 @@ def fit_classes(family, x, t, prior=None):
     """W of the fits per class (2.228), with pi_k = N_k / N, PRML (4.73)."""
     x = _sample(family, x)
     t, K = validate.classes(t, len(x))
-    etas = [fit(family, x[t == k], prior) for k in range(K)]
+    etas = [_fit_class(family, x[t == k], prior, k) for k in range(K)]
     return class_weights(family, etas, np.bincount(t) / len(t))
+
+
+def _fit_class(family, x, prior, k):
+    """`fit`, whose refusal names the class."""
+    try:
+        return fit(family, x, prior)
+    except BoundaryError as refusal:
+        raise BoundaryError(f"class {k}: {refusal}") from None
 
 
 # -- what comes in -----------------------------------------------------------
@@ -139,11 +155,7 @@ def _interior(family, m):
     m = validate.vector("m", m, family.shape[2], "statistic")
     gap = family.gap(m)
     if not gap > 0:
-        raise BoundaryError(
-            f"{family.name}: no finite natural parameter has the mean {m} of "
-            "u; it lies on the boundary, as when observations do not vary or "
-            "a value never occurs. A prior moves it inside"
-        )
+        raise BoundaryError(_no_parameter(family, m))
     if gap < 1e-8:
         warnings.warn(
             f"{family.name}: the mean of u is {gap:.0e} from the boundary, "
@@ -155,13 +167,22 @@ def _interior(family, m):
     return m
 
 
+def _no_parameter(family, m):
+    """Why there is no eta for m."""
+    return (
+        f"{family.name}: no finite natural parameter has the mean {m} of u; "
+        "it lies on the boundary, as when observations do not vary or a value "
+        "never occurs. A prior moves it inside"
+    )
+
+
 def _natural(family, eta):
     """eta (P,), a ValueError where the density cannot be normalised."""
     eta = validate.vector("eta", eta, family.shape[2], "statistic")
     if not family.log_g(eta) > -np.inf:
         raise ValueError(
             f"{family.name}: eta = {eta} is no natural parameter; the "
-            "integral that normalises the density diverges"
+            "integral that normalises the density diverges, or overflows"
         )
     return eta
 

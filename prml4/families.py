@@ -5,19 +5,18 @@
     eta   (P,)        natural parameter; g(eta) = 0 where it is none
     m     (P,)        mean parameter, a value of E[u] = -grad log g(eta)
 
-A member is made by a function: `poisson()`, `dirichlet(K)`. Three functions
-say what it is: u, log h, log g. The others follow from them, and are written
-out because a closed form is sharper than any differentiation.
+A function makes a member: `poisson()`, `dirichlet(K)`. It is said by u, log h,
+log g; the rest follows, and is written out as closed forms are sharper.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import block_diag, cho_factor, cho_solve
+from scipy.linalg import block_diag
 from scipy.special import digamma, gammaln, polygamma
 
-from prml4 import special
+from prml4 import natural_gaussian, special, validate
 
 LOG_TWO_PI = np.log(2 * np.pi)
 
@@ -49,7 +48,9 @@ def bernoulli():
         log_g=lambda eta: -special.softplus(eta[0]),
         mean=special.sigmoid,
         covariance=lambda eta: np.diag(special.sigmoid_prime(eta)),
-        natural=lambda mu: np.array([special.logit(mu)]),
+        natural=lambda mu: special.logit(
+            validate.probabilities("mu, 1 - mu", [mu, 1 - mu], 2)[:1]
+        ),
         gap=lambda m: min(m[0], 1 - m[0]),
         guess=special.logit,
     )  # fmt: skip
@@ -57,11 +58,14 @@ def bernoulli():
 
 def categorical(K):
     """mu_x = exp(eta_x) / (1 + sum_j exp(eta_j)), eta_{K-1} = 0, (2.214)."""
-
     _at_least(2, K, "values")
 
     def mean(eta):
         return special.softmax(np.append(eta, 0.0))[:-1]
+
+    def natural(mu):
+        mu = validate.probabilities("mu", mu, K)
+        return np.log(mu[:-1] / mu[-1])
 
     return Family(
         name="categorical", domain=f"one of 0, ..., {K - 1}",
@@ -71,7 +75,7 @@ def categorical(K):
         log_g=lambda eta: -special.logsumexp(np.append(eta, 0.0)),
         mean=mean,
         covariance=lambda eta: np.diag(y := mean(eta)) - np.outer(y, y),
-        natural=lambda mu: np.log(np.divide(mu[:-1], mu[-1])),
+        natural=natural,
         gap=lambda m: min(m.min(), 1 - m.sum()),
         guess=lambda m: np.log(m / (1 - m.sum())),
     )  # fmt: skip
@@ -87,7 +91,7 @@ def poisson():
         log_g=lambda eta: -np.exp(eta[0]),
         mean=np.exp,
         covariance=lambda eta: np.diag(np.exp(eta)),
-        natural=lambda rate: np.array([np.log(rate)]),
+        natural=lambda rate: np.log([validate.positive("rate", rate)]),
         gap=lambda m: m[0],
         guess=np.log,
     )  # fmt: skip
@@ -95,8 +99,7 @@ def poisson():
 
 def gaussian_location(variance=1.0):
     """N(x|mu, v) = N(x|0, v) exp(eta x - v eta^2 / 2) with eta = mu / v."""
-    if not 0 < variance < np.inf:
-        raise ValueError(f"the variance must be positive; got {variance}")
+    variance = validate.positive("variance", variance)
     return Family(
         name="Gaussian of known variance", domain="real", shape=(0, 1, 1),
         u=_itself,
@@ -104,7 +107,7 @@ def gaussian_location(variance=1.0):
         log_g=lambda eta: -variance * eta[0] ** 2 / 2,
         mean=lambda eta: variance * eta,
         covariance=lambda eta: np.array([[variance]]),
-        natural=lambda mu: np.array([mu / variance]),
+        natural=lambda mu: validate.vector("mu", [mu], 1, "density") / variance,
         gap=lambda m: 1.0,
         guess=lambda m: m / variance,
     )  # fmt: skip
@@ -122,54 +125,22 @@ def gaussian():
 
 
 def multivariate_gaussian(D):
-    """N(x|mu, S), eta = (S^{-1} mu, -S^{-1} / 2), u = (x, x_i x_j), i >= j."""
+    """N(x|mu, S), u = (x, x_i x_j), eta^T u = x^T S^{-1} (mu - x / 2)."""
     _at_least(1, D, "dimensions")
-    i, j = np.tril_indices(D)  # S_ij and S_ji share one statistic
-    c = np.append(np.ones(D), np.where(i == j, -2.0, -1.0))
-
-    def split(v):
-        A = np.zeros((D, D))
-        A[i, j] = A[j, i] = v[D:]
-        return v[:D], A
-
-    def log_g(eta):
-        linear, precision = split(c * eta)
-        try:
-            L, _ = factor = cho_factor(precision, lower=True)
-        except np.linalg.LinAlgError:
-            return -np.inf
-        return np.log(np.diag(L)).sum() - linear @ cho_solve(factor, linear) / 2
-
-    def mean(eta):
-        linear, S = _inverted(split(c * eta))
-        return np.append(mu := S @ linear, (S + np.outer(mu, mu))[i, j])
-
-    def covariance(eta):
-        linear, S = _inverted(split(c * eta))
-        mu, E = S @ linear, np.eye(D)
-        J = np.vstack([E, mu[i, None] * E[j] + mu[j, None] * E[i]])
-        fourth = S[np.ix_(i, i)] * S[np.ix_(j, j)]
-        fourth += S[np.ix_(i, j)] * S[np.ix_(j, i)]
-        return J @ S @ J.T + block_diag(np.zeros((D, D)), fourth)
-
-    def natural(mu, S):
-        mu, P = _inverted((mu, np.asarray(S, dtype=float)))
-        return np.append(P @ mu, P[i, j]) / c
-
-    def gap(m):
-        mu, second = split(m)
-        size = np.sqrt(np.maximum(np.diag(second), np.finfo(float).tiny))
-        S = (second - np.outer(mu, mu)) / np.outer(size, size)
-        return np.linalg.eigvalsh(S)[0]
-
+    i, j = np.tril_indices(D)  # x_i x_j and x_j x_i are one statistic
     return Family(
         name=f"Gaussian in {D} dimensions", domain="real",
         shape=(D, D, D + len(i)),
         u=lambda x: np.concatenate([x, x[..., i] * x[..., j]], axis=-1),
         log_h=lambda x: np.full(x.shape[:-1], -D * LOG_TWO_PI / 2),
-        log_g=log_g, mean=mean, covariance=covariance,
-        natural=natural, gap=gap,
-        guess=lambda m: natural(m[:D], split(m)[1] - np.outer(m[:D], m[:D])),
+        log_g=natural_gaussian.log_g,
+        mean=natural_gaussian.mean,
+        covariance=natural_gaussian.covariance,
+        natural=lambda mu, S: natural_gaussian.natural(
+            validate.vector("mu", mu, D, "dimension"), S
+        ),
+        gap=natural_gaussian.gap,
+        guess=natural_gaussian.from_mean,
     )  # fmt: skip
 
 
@@ -188,9 +159,9 @@ def gamma():
             [[polygamma(1, eta[0]), -1 / eta[1]],
              [-1 / eta[1], eta[0] / eta[1] ** 2]]
         ),
-        natural=lambda a, b: np.array([a, -b], dtype=float),
-        gap=lambda m: (np.log(m[1]) - m[0]) / (1 + abs(m[0])),
-        guess=lambda m: np.array([1.0, -1 / m[1]]), exact=False,
+        natural=lambda a, b: _all_positive("a and b", [a, b], 2) * [1, -1],
+        gap=lambda m: _log_means(m) / (1 + abs(m[0])),
+        guess=lambda m: _shape(_log_means(m)) * np.array([1, -1 / m[1]]),
     )  # fmt: skip
 
 
@@ -208,9 +179,9 @@ def dirichlet(K):
         mean=lambda eta: digamma(eta) - digamma(eta.sum()),
         covariance=lambda eta: np.diag(polygamma(1, eta))
         - polygamma(1, eta.sum()),
-        natural=lambda *a: np.array(a, dtype=float),
+        natural=lambda *a: _all_positive("a", a, K),
         gap=lambda m: -special.logsumexp(m) / (1 + np.abs(m).max()),
-        guess=lambda m: np.ones(K), exact=False,
+        guess=_concentrated, exact=False,
     )  # fmt: skip
 
 
@@ -225,36 +196,94 @@ def beta():
 
 def product(*families):
     """p(x|eta) = prod_d p_d(x_d|eta_d): independent columns, a family again."""
-    _, dims, sizes = zip(*(f.shape for f in families), strict=True)
+    dims, sizes = _of_numbers(families)
     cuts = np.cumsum(sizes)[:-1]
 
-    def of_parts(name, v):
-        parts = zip(families, np.split(v, cuts), strict=True)
-        return [getattr(f, name)(part) for f, part in parts]
+    def parts(name, v):
+        pieces = zip(families, np.split(v, cuts), strict=True)
+        return [getattr(f, name)(piece) for f, piece in pieces]
 
-    def of_columns(name, x):
+    def columns(name, x):
         return [getattr(f, name)(x[..., d]) for d, f in enumerate(families)]
 
     return Family(
         name=" × ".join(f.name for f in families),
         domain=", ".join(f.domain for f in families),
         shape=(len(families), sum(dims), sum(sizes)),
-        u=lambda x: np.concatenate(of_columns("u", x), axis=-1),
-        log_h=lambda x: sum(of_columns("log_h", x)),
-        log_g=lambda eta: sum(of_parts("log_g", eta)),
-        mean=lambda eta: np.concatenate(of_parts("mean", eta)),
-        covariance=lambda eta: block_diag(*of_parts("covariance", eta)),
+        u=lambda x: np.concatenate(columns("u", x), axis=-1),
+        log_h=lambda x: sum(columns("log_h", x)),
+        log_g=lambda eta: sum(parts("log_g", eta)),
+        mean=lambda eta: np.concatenate(parts("mean", eta)),
+        covariance=lambda eta: block_diag(*parts("covariance", eta)),
         natural=lambda *etas: np.concatenate(etas),
-        gap=lambda m: min(of_parts("gap", m)),
-        guess=lambda m: np.concatenate(of_parts("guess", m)),
+        gap=lambda m: min(parts("gap", m)),
+        guess=lambda m: np.concatenate(parts("guess", m)),
         exact=all(f.exact for f in families),
     )  # fmt: skip
 
 
+# -- Gamma and Dirichlet -------------------------------------------------------
+
+
+def _log_means(m):
+    """log E[x] - E[log x] of a Gamma, -inf where m[1] is no mean."""
+    return np.log(m[1]) - m[0] if m[1] > 0 else -np.inf
+
+
+def _shape(s):
+    """a with log a - digamma(a) = s, by Newton's method in 1 / a.
+
+    Down from 2 s, which is too large: the left side is convex in 1 / a, with
+    a slope a^2 trigamma(a) - a between 1/2 and 1. On until rounding decides.
+    """
+    y, last = 2 * s, np.inf
+    while True:
+        a = 1 / y
+        slope = np.clip(a * (a * polygamma(1, a) - 1), 0.5, 1)
+        step = (_log_less_digamma(a) - s) / slope
+        if not abs(step) < last / 2:
+            return a
+        y, last = y - step, abs(step)
+
+
+def _log_less_digamma(a):
+    """log a - digamma(a) = 1 / (2 a) + 1 / (12 a^2) - 1 / (120 a^4) + ..."""
+    if a < 200:  # from here on the difference loses more than the series
+        return np.log(a) - digamma(a)
+    return 1 / (2 * a) + 1 / (12 * a**2) - 1 / (120 * a**4)
+
+
+def _concentrated(m):
+    """a with -log sum_k exp(m_k) = (K - 1) / (2 sum_k a_k), as for large a."""
+    a = (len(m) - 1) / (-2 * special.logsumexp(m)) * special.softmax(m)
+    return np.maximum(a, 0.5 / (1 - m))  # m is below 0
+
+
+# -- what comes in -------------------------------------------------------------
+
+
 def _at_least(least, number, of_what):
-    """A ValueError for fewer."""
-    if number < least:
+    """A ValueError for fewer, or for what is no whole number."""
+    if not isinstance(number, int | np.integer) or number < least:
         raise ValueError(f"at least {least} {of_what} needed; got {number}")
+
+
+def _all_positive(name, value, size):
+    """(size,) positive, finite numbers."""
+    value = validate.vector(name, value, size, "parameter")
+    if not value.min() > 0:
+        raise ValueError(f"{name} must be positive; got {value}")
+    return value
+
+
+def _of_numbers(families):
+    """Dimensions and sizes of families whose observations are numbers."""
+    if not families or any(f.shape[0] for f in families):
+        raise ValueError(
+            "a product needs families with one column each; got "
+            f"{[f.name for f in families]}"
+        )
+    return [f.shape[1] for f in families], [f.shape[2] for f in families]
 
 
 def _itself(x):
@@ -270,14 +299,3 @@ def _log_indicator(inside):
 def _log_positive(x):
     """log x, and inf for x <= 0, so that h = 1/x is 0 there."""
     return np.log(np.where(x > 0, x, np.inf))
-
-
-def _inverted(pair):
-    """(v, A) -> (v, A^{-1}) for a positive definite A, by Cholesky."""
-    v, A = pair
-    try:
-        return v, cho_solve(cho_factor(A), np.eye(len(A)))
-    except np.linalg.LinAlgError:
-        raise ValueError(
-            f"the covariance must be positive definite; got {A.tolist()}"
-        ) from None

@@ -1,6 +1,7 @@
 """prml4.exponential_family: fits, priors, and linear separators."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -166,8 +167,12 @@ def test_fit_with_a_prior_maximises_the_posterior(rng):
     ("chi", "nu", "says"),
     [
         ([0.5, 0.5], 1.0, "chi must have shape"),
-        ([0.5], 0.0, "nu must be > 0; got 0.0"),
-        ([0.5], -1.0, "nu must be > 0"),
+        ([0.5], 0.0, "nu must be one positive, finite number; got 0.0"),
+        ([0.5], -1.0, "nu must be one positive"),
+        ([0.5], np.inf, "nu must be one positive"),
+        ([0.5], "2", "nu must hold real numbers"),
+        ([1.0], 1.0, "chi must lie inside .* cannot be normalised; got"),
+        ([1.5], 1.0, "chi must lie inside"),
         ([np.nan], 1.0, "chi must be finite"),
     ],
 )
@@ -230,7 +235,7 @@ def test_scaled_counts_survive_rounding():
 @pytest.mark.parametrize("s", [0.0, -1.0, np.inf, np.nan])
 def test_scales_are_positive(s):
     """Named and shown."""
-    with pytest.raises(ValueError, match="scale must be positive"):
+    with pytest.raises(ValueError, match="^scale must be one positive"):
         ef.scaled(families.gamma(), s)
 
 
@@ -351,8 +356,87 @@ def test_bad_class_priors(pi):
         ef.class_weights(families.bernoulli(), [[0.1], [0.2]], pi)
 
 
-@pytest.mark.parametrize("t", [[0, 0, 0], [0, 2, 2], [0, 1], [0, 1, np.nan]])
+@pytest.mark.parametrize(
+    "t",
+    [[0, 0, 0], [0, 2, 2], [0, 1], [0, 1, np.nan], [0, 0.5, 1], [0, -1, 1]],
+)
 def test_bad_labels(t):
     """One class, a class without rows, too few, not a number."""
     with pytest.raises(ValueError, match="t must|class 1"):
         ef.fit_classes(families.poisson(), [1, 2, 3], t)
+
+
+def test_a_class_without_estimate_is_named():
+    """Which class, and what may help."""
+    with pytest.raises(ef.BoundaryError, match="^class 1: Gaussian.* A prior"):
+        ef.fit_classes(families.gaussian(), [1, 2, 3, 3], [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("W", "says"),
+    [
+        (np.ones((2, 3)), "W must have 2 columns, the bias and one per stat"),
+        ([[1.0, np.nan], [0.0, 0.0]], "W must be finite"),
+        ([1.0, 2.0], "W must be a matrix"),
+    ],
+)
+def test_bad_weights(W, says):
+    """Wrong shapes and missing numbers; a list of lists will do."""
+    with pytest.raises(ValueError, match=says):
+        ef.log_posterior(families.poisson(), [1, 2], W)
+    found = ef.log_posterior(families.poisson(), [1, 2], [[0, 1], [0, 1]])
+    np.testing.assert_allclose(found, np.log(0.5))
+
+
+def test_one_class_is_none():
+    """Nor is nothing."""
+    for etas, pi in (([[1.0]], [1.0]), ([], [])):
+        with pytest.raises(ValueError, match="at least two classes"):
+            ef.class_weights(families.poisson(), etas, pi)
+
+
+def test_an_overflow_is_no_divergence():
+    """exp(800) is finite, but no float."""
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(ValueError, match="diverges, or overflows"),
+    ):
+        ef.log_density(families.poisson(), 3, [800.0])
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e-100, 1e100, 1e149])
+def test_gamma_fits_in_any_unit(unit, rng):
+    """The shape has no unit; the rate is measured in 1 / unit."""
+    f, x = families.gamma(), rng.gamma(2.5, 1.0, 30)
+    expected, found = ef.fit(f, x), ef.fit(f, x * unit)
+    np.testing.assert_allclose(found * [1, unit], expected, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("error::prml4.newton.NotConverged")
+@pytest.mark.parametrize("spread", [1e-3, 1e-4, 1e-5])
+def test_nearly_equal_shares_have_an_estimate(spread):
+    """a + b is m (1 - m) over the variance, less one, up to O(spread^2)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ef.LostDigits)
+        a, b = ef.fit(families.beta(), [0.4, 0.4 + spread])
+    assert a + b == pytest.approx(4 * 0.24 / spread**2, rel=0.01)
+    assert a / (a + b) == pytest.approx(0.4 + spread / 2, abs=spread / 10)
+
+
+@pytest.mark.filterwarnings("ignore::prml4.newton.NotConverged")
+def test_means_without_a_newton_step_are_refused():
+    """So near the boundary that the covariance is singular in floats."""
+    f = replace(families.beta(), covariance=lambda eta: np.zeros((2, 2)))
+    with pytest.raises(ef.BoundaryError, match="no finite natural parameter"):
+        ef.fit(f, [0.3, 0.6])
+
+
+@pytest.mark.parametrize("s", [0.1, 0.3, 1 / 3, 0.7, 12.1])
+def test_scaled_columns_may_be_counts_or_lengths(s):
+    """Counts survive rounding beside a continuous column."""
+    f = ef.scaled(families.product(families.poisson(), families.gamma()), s)
+    x = np.column_stack([np.arange(1, 60) * s, np.linspace(0.1, 9, 59)])
+    expected = stats.poisson(np.e).logpmf(np.arange(1, 60))
+    expected += stats.gamma(2.0, scale=s).logpdf(x[:, 1])
+    found = ef.log_density(f, x, [1.0, 2.0, -1.0])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

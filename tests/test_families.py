@@ -1,10 +1,13 @@
 """prml4.families: densities, moments and shapes of each member."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, optimize, stats
+from scipy.special import digamma
 
 from prml4 import families
 from prml4.estimate import partials
@@ -12,55 +15,62 @@ from prml4.estimate import partials
 S = np.array([[1.0, 0.3], [0.3, 2.0]])
 SHARES = [0.1, 0.2, 0.3, 0.4]
 
-# family, usual parameters, scipy's log density or mass, points
+LINE = np.array([-3.0, 0.2, 4.0])
+PLANE = np.array([[-3.0, 0.2], [4.0, 0.1], [0.0, 0.0]])
+TRIANGLE = np.array([[0.2, 0.3, 0.5], [0.7, 0.1, 0.2]])
+
+# maker, usual parameters, scipy's log density or mass, points; a member is
+# made by the test that uses it
 MEMBERS = {
     "bernoulli": (
-        *(families.bernoulli(), [0.3], stats.bernoulli(0.3).logpmf),
+        *(families.bernoulli, [0.3], stats.bernoulli(0.3).logpmf),
         np.array([0.0, 1.0]),
     ),
     "categorical": (
-        *(families.categorical(4), [SHARES]),
+        *(lambda: families.categorical(4), [SHARES]),
         lambda x: np.log(np.array(SHARES)[x.astype(int)]),
         np.arange(4.0),
     ),
     "poisson": (
-        *(families.poisson(), [2.5], stats.poisson(2.5).logpmf),
+        *(families.poisson, [2.5], stats.poisson(2.5).logpmf),
         np.arange(60.0),
     ),
     "location": (
-        *(families.gaussian_location(1.7), [0.6]),
-        stats.norm(0.6, np.sqrt(1.7)).logpdf,
-        np.array([-3.0, 0.2, 4.0]),
+        *(lambda: families.gaussian_location(1.7), [0.6]),
+        *(stats.norm(0.6, np.sqrt(1.7)).logpdf, LINE),
     ),
     "gaussian": (
-        *(families.gaussian(), [0.7, 1.69], stats.norm(0.7, 1.3).logpdf),
-        np.array([-3.0, 0.2, 4.0]),
+        *(families.gaussian, [0.7, 1.69], stats.norm(0.7, 1.3).logpdf, LINE),
     ),
     "multivariate": (
-        *(families.multivariate_gaussian(2), [[0.5, -1.0], S]),
-        stats.multivariate_normal([0.5, -1.0], S).logpdf,
-        np.array([[-3.0, 0.2], [4.0, 0.1], [0.0, 0.0]]),
+        *(lambda: families.multivariate_gaussian(2), [[0.5, -1.0], S]),
+        *(stats.multivariate_normal([0.5, -1.0], S).logpdf, PLANE),
     ),
     "gamma": (
-        *(families.gamma(), [2.5, 1.3], stats.gamma(2.5, scale=1 / 1.3).logpdf),
+        *(families.gamma, [2.5, 1.3], stats.gamma(2.5, scale=1 / 1.3).logpdf),
         np.array([0.1, 1.0, 7.0]),
     ),
     "beta": (
-        *(families.beta(), [2.0, 3.5], stats.beta(2.0, 3.5).logpdf),
+        *(families.beta, [2.0, 3.5], stats.beta(2.0, 3.5).logpdf),
         np.array([0.01, 0.5, 0.9]),
     ),
     "dirichlet": (
-        *(families.dirichlet(3), [1.5, 2.0, 0.7]),
-        lambda x: stats.dirichlet([1.5, 2.0, 0.7]).logpdf(x.T),
-        np.array([[0.2, 0.3, 0.5], [0.7, 0.1, 0.2]]),
+        *(lambda: families.dirichlet(3), [1.5, 2.0, 0.7]),
+        *(lambda x: stats.dirichlet([1.5, 2.0, 0.7]).logpdf(x.T), TRIANGLE),
     ),
 }
 
 
+def made(name):
+    """One family with its parameters, a second opinion, and points."""
+    make, *rest = MEMBERS[name]
+    return make(), *rest
+
+
 @pytest.fixture(params=MEMBERS)
 def member(request):
-    """One family with its parameters, a second opinion, and points."""
-    return MEMBERS[request.param]
+    """Each of them in turn."""
+    return made(request.param)
 
 
 def log_p(f, x, eta):
@@ -87,7 +97,7 @@ def test_log_density_is_scipys(member):
 )
 def test_shapes(name, shape):
     """Columns of x, dimensions of the density, statistics."""
-    f, usual, _, x = MEMBERS[name]
+    f, usual, _, x = made(name)
     assert f.shape == shape
     assert f.u(x).shape == (len(x), shape[2])
     assert f.natural(*usual).shape == (shape[2],)
@@ -117,7 +127,7 @@ def test_covariance_is_minus_the_hessian_of_log_g(member):
 @pytest.mark.parametrize("name", ["bernoulli", "categorical", "poisson"])
 def test_moments_by_enumeration(name):
     """All values (Poisson: sixty, the rest is below 1e-60)."""
-    f, usual, _, x = MEMBERS[name]
+    f, usual, _, x = made(name)
     eta = f.natural(*usual)
     p, u = np.exp(log_p(f, x, eta)), f.u(x)
     assert p.sum() == pytest.approx(1, abs=1e-13)
@@ -135,7 +145,7 @@ def test_moments_by_enumeration(name):
 )
 def test_moments_by_quadrature(name, ends):
     """QUADPACK knows nothing of log g."""
-    f, usual, _, _ = MEMBERS[name]
+    f, usual, _, _ = made(name)
     eta = f.natural(*usual)
 
     def expected(of):
@@ -157,7 +167,7 @@ def test_moments_by_quadrature(name, ends):
 @pytest.mark.parametrize("name", ["multivariate", "dirichlet"])
 def test_moments_of_vectors_by_sampling(name, rng):
     """Five standard errors of 200 000 draws."""
-    f, usual, _, _ = MEMBERS[name]
+    f, usual, _, _ = made(name)
     eta, N = f.natural(*usual), 200_000
     x = (
         rng.multivariate_normal(*usual, N)
@@ -223,7 +233,7 @@ def test_guess_is_exact_or_a_start(member):
 )
 def test_gap_measures_the_way_to_the_boundary(name, m, expected):
     """Zero where all observations coincide or a value never occurs."""
-    gap = MEMBERS[name][0].gap(np.array(m))
+    gap = made(name)[0].gap(np.array(m))
     assert gap == pytest.approx(expected, abs=1e-7)
 
 
@@ -239,7 +249,7 @@ def test_gap_measures_the_way_to_the_boundary(name, m, expected):
 )
 def test_h_is_zero_outside_the_domain(name, x):
     """No observation there has a density."""
-    assert MEMBERS[name][0].log_h(np.array(x)) == -np.inf
+    assert made(name)[0].log_h(np.array(x)) == -np.inf
 
 
 @pytest.mark.parametrize(
@@ -253,7 +263,7 @@ def test_h_is_zero_outside_the_domain(name, x):
 )
 def test_g_is_zero_where_the_integral_diverges(name, eta):
     """These are no natural parameters."""
-    assert MEMBERS[name][0].log_g(np.array(eta)) == -np.inf
+    assert made(name)[0].log_g(np.array(eta)) == -np.inf
 
 
 @given(st.floats(-700, 700))
@@ -275,7 +285,7 @@ def test_two_values_of_a_categorical_are_bernoulli():
 
 def test_products_are_blocks(rng):
     """Sizes, log densities and moments of independent columns."""
-    parts = [MEMBERS[k] for k in ("gamma", "categorical", "gaussian")]
+    parts = [made(k) for k in ("gamma", "categorical", "gaussian")]
     f = families.product(*(p[0] for p in parts))
     etas = [p[0].natural(*p[1]) for p in parts]
     eta = f.natural(*etas)
@@ -305,9 +315,10 @@ def test_products_are_blocks(rng):
         (families.categorical, 1, "at least 2 values needed; got 1"),
         (families.dirichlet, 1, "at least 2 shares needed; got 1"),
         (families.multivariate_gaussian, 0, "at least 1 dimensions needed"),
-        (families.gaussian_location, 0.0, "variance must be positive; got 0.0"),
-        (families.gaussian_location, np.nan, "variance must be positive"),
-        (families.gaussian_location, np.inf, "variance must be positive"),
+        (families.categorical, 2.5, "at least 2 values needed; got 2.5"),
+        (families.categorical, "3", "at least 2 values needed; got 3"),
+        (families.gaussian_location, 0.0, "^variance must .* got 0.0"),
+        (families.gaussian_location, np.nan, "^variance must be one positive"),
     ],
 )
 def test_impossible_members_are_refused(make, argument, says):
@@ -323,3 +334,87 @@ def test_a_covariance_must_be_positive_definite():
         f.natural([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(ValueError, match="positive definite"):
         families.gaussian().natural(0.0, -1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "usual", "says"),
+    [
+        ("bernoulli", [1.5], "mu, 1 - mu must hold positive probabilities"),
+        ("bernoulli", [0.0], "mu, 1 - mu must hold positive probabilities"),
+        ("categorical", [[0.5, 0.5]], r"mu must have shape \(4,\)"),
+        ("categorical", [[0.1, 0.2, 0.3, 0.5]], "with sum 1.1"),
+        ("poisson", [-1.0], "rate must be one positive, finite number"),
+        ("location", [np.nan], "mu must be finite"),
+        ("gaussian", [0.0, 0.0], "must be positive definite"),
+        ("multivariate", [[0.0], np.eye(2)], "mu must have shape"),
+        ("multivariate", [[0.0, 1.0], np.eye(3)], "S must have shape"),
+        ("multivariate", [[0.0, 1.0], [[1, 0.5], [0, 1]]], "S must be symm"),
+        ("gamma", [-1.0, 1.0], "a and b must be positive; got"),
+        ("gamma", [1.0, 0.0], "a and b must be positive; got"),
+        ("beta", [1.0, np.inf], "a must be finite"),
+        ("dirichlet", [1.0, 2.0], r"a must have shape \(3,\)"),
+        ("dirichlet", [1.0, 2.0, 0.0], "a must be positive; got"),
+    ],
+)
+def test_impossible_parameters_are_refused(name, usual, says):
+    """Named, with what arrived; never a nan or a parameter of nothing."""
+    with pytest.raises(ValueError, match=says):
+        made(name)[0].natural(*usual)
+
+
+@pytest.mark.parametrize(
+    "parts", [(), ("dirichlet", "gamma"), ("gamma", "multivariate")]
+)
+def test_columns_hold_numbers(parts):
+    """No empty product, and none of families of rows."""
+    with pytest.raises(ValueError, match="families with one column each; got"):
+        families.product(*(made(name)[0] for name in parts))
+
+
+@pytest.mark.parametrize("s", [1e-14, 1e-6, 0.004, 0.3, 3.0, 50.0, 1500.0])
+def test_shape_of_a_gamma_solves_its_equation(s):
+    """Bisection on the logarithm of a, with the series where that is sharp."""
+
+    def excess(log_a):
+        a = np.exp(log_a)
+        if a > 1e4:
+            return 1 / (2 * a) + 1 / (12 * a**2) - s
+        return np.log(a) - digamma(a) - s
+
+    expected = np.exp(optimize.brentq(excess, -8, 35, xtol=1e-15, rtol=1e-15))
+    assert families._shape(s) == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("a", [200, 1000, 10**5])
+def test_log_less_digamma_keeps_its_digits(a):
+    """digamma(n) = 1 + 1/2 + ... + 1/(n - 1) - 0.5772..., summed exactly."""
+    harmonic = math.fsum(1 / k for k in range(1, a))
+    expected = math.fsum([np.log(a), -harmonic, np.euler_gamma])
+    found = families._log_less_digamma(a)
+    assert found == pytest.approx(expected, abs=4e-15)
+    near = families._log_less_digamma(199.9999)
+    assert near == pytest.approx(math.log(199.9999) - digamma(199.9999))
+
+
+def test_gamma_estimates_follow_the_unit(rng):
+    """x in other units has the same shape, over the range of floats."""
+    f, x = families.gamma(), rng.gamma(2.5, 1.0, 30)
+    a, minus_b = f.guess(f.u(x).mean(axis=0))
+    for unit in (1e-300, 1e-155, 1e-20, 1e20, 1e140):
+        found = f.guess(f.u(unit * x).mean(axis=0))
+        np.testing.assert_allclose(found * [1, unit], [a, minus_b], rtol=1e-9)
+    assert (
+        f.gap(np.array([0.0, 0.0])) == f.gap(np.array([0.0, -1.0])) == -np.inf
+    )
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_concentrated_start_is_the_limit_of_large_parameters(K, rng):
+    """Its relative error is of the order of 1 / a; it is positive always."""
+    f, p = families.dirichlet(K), rng.uniform(1, 2, K)
+    for size in (1e2, 1e4):
+        found = f.guess(f.mean(size * p))
+        np.testing.assert_allclose(found, size * p, rtol=2 / size)
+    start = f.guess(np.append(np.full(K - 1, -1e3), -1e-9))
+    np.testing.assert_allclose(start[:-1], 0.5 / 1001)
+    assert f.log_g(start) > -np.inf
