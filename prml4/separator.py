@@ -15,7 +15,6 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.optimize import brentq
 
 from prml4 import validate
 from prml4.data import with_bias
@@ -267,16 +266,16 @@ def _integral(f, edges):
     return sum(quad(f, a, b, **tight)[0] for a, b in pairwise(edges))
 
 
-def pushed(joint, branches):
-    """z -> sum_b p(g_b(z), C_k) |g_b'(z)|, where phi(g_b(z)) = z; PRML (1.27).
+def pushed(joint, inverses, slope):
+    """z -> sum over phi(x) = z of p(x, C_k) / |phi'(x)|, from PRML (1.27).
 
-    The joint density of z = phi(x); branches: pairs (g_b, derivative g_b').
+    The joint density of z = phi(x): inverses are the functions z -> x, one
+    for each piece on which phi is monotone, and slope is phi'.
     """
 
     def image(z):
-        z = np.asarray(z, float)
-        parts = [joint(g(z)) * np.abs(d(z))[..., None] for g, d in branches]
-        return sum(parts)
+        xs = [g(np.asarray(z, float)) for g in inverses]
+        return sum(joint(x) / np.abs(slope(x))[..., None] for x in xs)
 
     return image
 
@@ -287,13 +286,13 @@ def regions(w, basis, grid):
     For numbers x from grid[0] to grid[-1]; two roots between neighbours of
     the grid are overlooked.
     """
-    y = discriminant(w, basis(grid))
-    change = np.flatnonzero(np.diff(y > 0))
-
-    def at(x):
-        return discriminant(w, basis([x]))[0]
-
-    ends = [(grid[i], grid[i + 1]) for i in change]
-    roots = [brentq(at, *both, xtol=1e-13) for both in ends]
-    edges = np.array([grid[0], *roots, grid[-1]])
-    return edges, (y > 0)[np.append(change, -1)].astype(int)
+    grid = np.asarray(grid, float)
+    positive = discriminant(w, basis(grid)) > 0
+    change = np.flatnonzero(np.diff(positive))
+    left, right = grid[change], grid[change + 1]
+    for _ in range(60 if change.size else 0):  # bisection
+        middle = (left + right) / 2
+        go = classify(w, basis(middle)) == positive[change]
+        left, right = np.where(go, middle, left), np.where(go, right, middle)
+    edges = np.concatenate([grid[:1], right, grid[-1:]])
+    return edges, positive[np.append(change, -1)].astype(int)

@@ -239,17 +239,16 @@ def test_risks_with_losses():
 
 def test_a_square_creates_overlap_and_a_cube_does_not():
     """.159 on x, .5 on x^2, and .159 again on x^3."""
-    square = [(np.sqrt, lambda z: 0.5 / np.sqrt(z))]
-    square += [(lambda z: -np.sqrt(z), lambda z: -0.5 / np.sqrt(z))]
-    cube = [(np.cbrt, lambda z: np.cbrt(z) ** -2.0 / 3)]
-    for branches, ends, truth in [
+    square = [np.sqrt, lambda z: -np.sqrt(z)], lambda x: 2 * x
+    cube = [np.cbrt], lambda x: 3 * x**2
+    for phi, ends, truth in [
         (square, [0, 1, 100], 0.5),
         (cube, [-1000, -1, 0, 1, 1000], ndtr(-1)),
     ]:
-        image = sep.pushed(BELLS, branches)
+        image = sep.pushed(BELLS, *phi)
         assert sep.bayes_risk(image, ends) == pytest.approx(truth, rel=1e-7)
     z = np.array([0.3, 2.0])
-    both = sep.pushed(BELLS, square)(z)
+    both = sep.pushed(BELLS, *square)(z)
     np.testing.assert_allclose(
         both[:, 0],
         (norm(-1).pdf(np.sqrt(z)) + norm(-1).pdf(-np.sqrt(z)))
