@@ -1,0 +1,579 @@
+"""prml4.glm: formulas, the fit against other programs, and what goes wrong."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+
+from prml4 import dispersion, glm, irls, logistic, newton
+from prml4.dispersion import (
+    BERNOULLI,
+    CLOGLOG,
+    FAMILIES,
+    GAMMA,
+    GAUSSIAN,
+    IDENTITY,
+    INVERSE,
+    INVERSE_GAUSSIAN,
+    INVERSE_SQUARE,
+    LOG,
+    LOGIT,
+    POISSON,
+    PROBIT,
+)
+
+PAIRS = [(f, k) for f in FAMILIES for k in f.links]
+each_pair = pytest.mark.parametrize(
+    "family, link", PAIRS, ids=[f"{f.name}-{k.name}" for f, k in PAIRS]
+)
+TRUE = {
+    INVERSE: [-1.5, 0.3, 0.2],
+    INVERSE_SQUARE: [-1.5, 0.3, 0.2],
+    IDENTITY: [3.0, 0.5, -0.2],
+}
+
+
+def problem(family, link, N=120, seed=7):
+    """Phi, t, true w, an offset and weights; a stays inside the domain."""
+    rng = np.random.default_rng(seed)
+    Phi = np.c_[np.ones(N), np.tanh(rng.standard_normal((N, 2)))]
+    w = np.array(TRUE.get(link, [0.3, 0.5, -0.4]))
+    offset = 0.1 * np.cos(np.arange(N))
+    y = link.mean(Phi @ w + offset)
+    draw = {
+        GAUSSIAN: lambda: y + 0.1 * rng.standard_normal(N),
+        BERNOULLI: lambda: (rng.random(N) < y).astype(float),
+        POISSON: lambda: rng.poisson(y).astype(float),
+        GAMMA: lambda: rng.gamma(4, y / 4),
+        INVERSE_GAUSSIAN: lambda: rng.wald(y, 5),
+    }
+    return Phi, draw[family](), w, offset, rng.integers(1, 4, N).astype(float)
+
+
+def statsmodels_fit(Phi, t, family, link, offset=None, weights=None):
+    """Its GLM, and the factor between its weights and ours."""
+    sm = pytest.importorskip("statsmodels.api")
+    F, L = sm.families, sm.families.links
+    members = [F.Gaussian, F.Binomial, F.Poisson, F.Gamma, F.InverseGaussian]
+    member = members[FAMILIES.index(family)]
+    theirs, sign = {
+        IDENTITY: (L.Identity, 1),
+        LOG: (L.Log, 1),
+        LOGIT: (L.Logit, 1),
+        PROBIT: (L.Probit, 1),
+        CLOGLOG: (L.CLogLog, 1),
+        INVERSE: (L.InversePower, -1),
+        INVERSE_SQUARE: (L.InverseSquared, -2),
+    }[link]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of links unusual for a family
+        model = sm.GLM(
+            t,
+            Phi,
+            member(theirs()),
+            offset=None if offset is None else sign * offset,
+            freq_weights=weights,
+        )
+        found = model.fit(tol=1e-14, tol_criterion="params", maxiter=300)
+    return found, sign
+
+
+# The formulas.
+
+
+@each_pair
+def test_error_gradient_and_hessian_by_central_differences(family, link):
+    """Offsets and weights included; h = 1e-5."""
+    Phi, t, w, offset, c = problem(family, link, 40)
+    rest = (Phi, t, family, link)
+    more = {"offset": offset, "weights": c}
+    g = glm.gradient(w, *rest, **more)
+    H = glm.hessian(w, *rest, **more)
+    scale = np.abs(g).max()
+    for j, e in enumerate(1e-5 * np.eye(3)):
+        up, down = (glm.error(w + d, *rest, **more) for d in (e, -e))
+        assert g[j] == pytest.approx((up - down) / 2e-5, abs=1e-6 * scale)
+        up, down = (glm.gradient(w + d, *rest, **more) for d in (e, -e))
+        assert_allclose(H[j], (up - down) / 2e-5, atol=1e-5 * np.abs(H).max())
+
+
+@each_pair
+def test_error_and_gradient_as_sums_over_rows(family, link):
+    """Half the unit deviances; (y - t) eta' phi; one row at a time."""
+    Phi, t, w, offset, c = problem(family, link, 20)
+    y = glm.predict(Phi, w, link, offset)
+    assert_allclose(y, [link.mean(p @ w + o) for p, o in zip(Phi, offset)])  # noqa: B905
+    d = dispersion.unit_deviance(t, y, family)
+    more = {"offset": offset, "weights": c}
+    found = glm.error(w, Phi, t, family, link, **more)
+    assert found == pytest.approx(np.sum(c * d) / 2, rel=1e-10)
+    eta1, eta2 = dispersion.factor(family, link, Phi @ w + offset)
+    g = sum(c[n] * (y[n] - t[n]) * eta1[n] * Phi[n] for n in range(20))
+    assert_allclose(
+        glm.gradient(w, Phi, t, family, link, **more), g, rtol=1e-9, atol=1e-12
+    )
+    r = c * family.variance(y) * eta1**2
+    S = sum(r[n] * np.outer(Phi[n], Phi[n]) for n in range(20))
+    assert_allclose(glm.information(w, Phi, family, link, **more), S, rtol=1e-9)
+
+
+def test_the_link_is_canonical_unless_given():
+    """Every function takes the family's first link."""
+    Phi, t, w, _, _ = problem(POISSON, LOG, 30)
+    for f in (glm.error, glm.gradient, glm.hessian, glm.working_response):
+        assert_allclose(f(w, Phi, t, POISSON), f(w, Phi, t, POISSON, LOG))
+    assert_allclose(
+        glm.information(w, Phi, POISSON), glm.information(w, Phi, POISSON, LOG)
+    )
+    assert_allclose(glm.fit(Phi, t, POISSON).w, glm.fit(Phi, t, POISSON, LOG).w)
+
+
+@each_pair
+def test_information_is_the_mean_of_the_hessian(family, link):
+    """The Hessian is linear in t, and E[t] = y."""
+    Phi, _, w, offset, c = problem(family, link, 30)
+    y = glm.predict(Phi, w, link, offset)
+    more = {"offset": offset, "weights": c}
+    assert_allclose(
+        glm.hessian(w, Phi, y, family, link, **more),
+        glm.information(w, Phi, family, link, **more),
+        rtol=1e-10,
+        atol=1e-12,
+    )
+
+
+@each_pair
+def test_a_fisher_step_is_a_weighted_least_squares_fit(family, link):
+    """w - S^{-1} grad E solves min sum r (z - phi^T w)^2."""
+    Phi, t, w, offset, _ = problem(family, link, 50)
+    z, r = glm.working_response(w, Phi, t, family, link, offset)
+    root = np.sqrt(r)
+    want = np.linalg.lstsq(root[:, None] * Phi, root * z)[0]
+    S = glm.information(w, Phi, family, link, offset=offset)
+    g = glm.gradient(w, Phi, t, family, link, offset=offset)
+    assert_allclose(w - np.linalg.solve(S, g), want, rtol=1e-9)
+
+
+def test_pointwise_keeps_curvature_positive():
+    """Gaussian, log link: E'' = y (2 y - t) < 0 is replaced by y^2."""
+    t, a = np.array([1.0, 5.0]), np.zeros(2)
+    terms = glm.pointwise(GAUSSIAN, LOG, t)
+    _, _, curve = terms(a, slice(0, 2))
+    assert_allclose(curve, [1.0, 1.0])
+    t = np.array([0.5, 5.0])
+    assert_allclose(
+        glm.pointwise(GAUSSIAN, LOG, t)(a, slice(0, 2))[2], [1.5, 1.0]
+    )
+    fisher = glm.pointwise(GAUSSIAN, LOG, t, fisher=True)
+    assert_allclose(fisher(a, slice(0, 2))[2], [1.0, 1.0])
+
+
+def test_pointwise_outside_the_domain():
+    """E is infinite there, and the slopes are 0 rather than nonsense."""
+    terms = glm.pointwise(GAMMA, INVERSE, np.ones(3))
+    E, g, h = terms(np.array([-1.0, 0.0, 2.0]), slice(0, 3))
+    assert E[0] == 0 and np.all(E[1:] == np.inf)
+    assert np.all(g[1:] == 0) and np.all(h[1:] == 0) and h[0] == 1
+
+
+# The fit.
+
+
+@pytest.mark.parametrize("method", ["newton", "fisher"])
+@each_pair
+def test_fit_equals_statsmodels(family, link, method):
+    """Weights, standard errors, deviance, Pearson, dispersion: to 1e-9.
+
+    With offsets and frequency weights; theirs stops at relative steps of
+    1e-14 of a linearly convergent iteration.
+    """
+    Phi, t, _, offset, c = problem(family, link)
+    fit = glm.fit(Phi, t, family, link, offset=offset, weights=c, method=method)
+    theirs, factor = statsmodels_fit(Phi, t, family, link, offset, c)
+    assert fit.converged and fit.separated is None
+    assert_allclose(factor * fit.w, theirs.params, rtol=1e-9)
+    se = glm.standard_errors(fit)
+    assert_allclose(abs(factor) * se, theirs.bse, rtol=1e-9)
+    assert fit.deviance == pytest.approx(theirs.deviance, rel=1e-10)
+    assert fit.pearson == pytest.approx(theirs.pearson_chi2, rel=1e-9)
+    assert fit.dispersion == pytest.approx(theirs.scale, rel=1e-9)
+    assert fit.freedom == theirs.df_resid
+
+
+@each_pair
+def test_fit_equals_a_search_without_derivatives(family, link):
+    """Nelder and Mead's simplex from the true weights, with a prior."""
+    Phi, t, w, offset, _ = problem(family, link, 30)
+    fit = glm.fit(Phi, t, family, link, offset=offset, alpha=[0.0, 1.0, 2.0])
+
+    def E(w):
+        with np.errstate(all="ignore"):
+            value = glm.error(w, Phi, t, family, link, offset=offset)
+        return value + 0.5 * (w[1] ** 2 + 2 * w[2] ** 2)
+
+    found = minimize(
+        E, w, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-15}
+    )
+    assert_allclose(fit.w, found.x, atol=1e-6)
+    assert fit.error == pytest.approx(found.fun, rel=1e-9)
+    assert np.abs(fit.gradient).max() < 1e-7
+    S = glm.information(fit.w, Phi, family, link, offset=offset)
+    assert_allclose(fit.H, S + np.diag([0.0, 1, 2]))
+    assert fit.deviance == pytest.approx(
+        2 * glm.error(fit.w, Phi, t, family, link, offset=offset)
+    )
+
+
+def test_logistic_regression_is_a_special_case():
+    """Bernoulli, logit: weights, error, Hessian and standard errors."""
+    Phi, t, _, _, c = problem(BERNOULLI, LOGIT)
+    fit, want = (
+        glm.fit(Phi, t, BERNOULLI, weights=c, alpha=0.1),
+        logistic.fit(Phi, t, weights=c, alpha=0.1),
+    )
+    assert_allclose(fit.w, want.w, rtol=1e-12)
+    assert_allclose(fit.H, want.H, rtol=1e-12)
+    assert fit.error == pytest.approx(want.error, rel=1e-12)
+    assert_allclose(
+        glm.standard_errors(fit), logistic.standard_errors(want), rtol=1e-12
+    )
+
+
+def test_irls_is_a_special_case():
+    """Working response and weights as in chapter 08."""
+    Phi, t, w, _, _ = problem(BERNOULLI, LOGIT)
+    z, r = glm.working_response(w, Phi, t, BERNOULLI)
+    want_z, want_r = irls.working_response(w, Phi, t)
+    assert_allclose(z, want_z, rtol=1e-12)
+    assert_allclose(r, want_r, rtol=1e-12)
+
+
+def test_least_squares_is_a_special_case(rng):
+    """Gaussian, identity: one step, s = residual sum of squares / (N - M)."""
+    Phi = np.c_[np.ones(50), rng.standard_normal((50, 3))]
+    t = rng.standard_normal(50)
+    fit = glm.fit(Phi, t, GAUSSIAN)
+    w, rss, *_ = np.linalg.lstsq(Phi, t)
+    assert_allclose(fit.w, w, rtol=1e-12)
+    assert_allclose([fit.deviance, fit.pearson], np.r_[rss, rss], rtol=1e-12)
+    assert fit.dispersion == pytest.approx(rss[0] / 46, rel=1e-12)
+    S = np.linalg.inv(Phi.T @ Phi) * rss[0] / 46
+    assert_allclose(glm.standard_errors(fit), np.sqrt(np.diag(S)), rtol=1e-12)
+    assert len(fit.trace) <= 3
+
+
+def test_inverse_gaussian_with_inverse_link_is_least_squares():
+    """E = sum (1 + t a)^2 / (2 t): weights t on the targets -1 / t."""
+    Phi, t, _, _, _ = problem(INVERSE_GAUSSIAN, INVERSE)
+    root = np.sqrt(t)
+    want = np.linalg.lstsq(root[:, None] * Phi, -1 / root)[0]
+    fit = glm.fit(Phi, t, INVERSE_GAUSSIAN, INVERSE)
+    assert_allclose(fit.w, want, rtol=1e-12)
+    assert len(fit.trace) <= 3
+
+
+@each_pair
+def test_weights_repeat_rows(family, link):
+    """A row of weight 2 is that row twice; weight 0 leaves it out."""
+    Phi, t, _, offset, c = problem(family, link, 60)
+    c[:5] = 0
+    fit = glm.fit(Phi, t, family, link, offset=offset, weights=c)
+    n = np.repeat(np.arange(60), c.astype(int))
+    twice = glm.fit(Phi[n], t[n], family, link, offset=offset[n])
+    assert_allclose(fit.w, twice.w, rtol=1e-8, atol=1e-10)
+    for name in ("error", "deviance", "pearson", "freedom", "dispersion"):
+        assert getattr(fit, name) == pytest.approx(getattr(twice, name), 1e-9)
+    assert_allclose(fit.H, twice.H, rtol=1e-8)
+
+
+def test_shares_of_successes_weigh_like_single_trials(rng):
+    """t = k / m with weight m: the same weights as k ones, m - k zeros."""
+    x = np.linspace(-1, 1, 6)
+    m, k = np.array([5.0, 9, 4, 7, 6, 8]), np.array([1.0, 2, 2, 4, 5, 7])
+    Phi = np.c_[np.ones(6), x]
+    for link in BERNOULLI.links:
+        grouped = glm.fit(Phi, k / m, BERNOULLI, link, weights=m)
+        each = glm.fit(
+            np.r_[Phi, Phi],
+            np.repeat([1.0, 0.0], 6),
+            BERNOULLI,
+            link,
+            weights=np.r_[k, m - k],
+        )
+        assert_allclose(grouped.w, each.w, rtol=1e-10)
+        se = [glm.standard_errors(fit) for fit in (grouped, each)]
+        assert_allclose(*se, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "family, link", [(POISSON, LOG), (GAMMA, LOG), (BERNOULLI, CLOGLOG)]
+)
+def test_large_problems_take_the_fast_path_to_the_same_end(family, link):
+    """Started from a sample, gradients only: equal to the plain iteration."""
+    rng = np.random.default_rng(3)
+    Phi = np.c_[np.ones(20000), rng.standard_normal((20000, 7))]
+    a = Phi @ np.r_[0.5, 0.2 * rng.standard_normal(7)]
+    y = link.mean(a)
+    t = {
+        POISSON: lambda: rng.poisson(y).astype(float),
+        GAMMA: lambda: rng.gamma(2, y / 2),
+        BERNOULLI: lambda: (rng.random(20000) < y).astype(float),
+    }[family]()
+    fit = glm.fit(Phi, t, family, link)
+    given = glm.checked(Phi, t, family, link, 0.0, None, 0.0)
+    terms = glm.pointwise(family, link, t)
+    objective = newton.Objective(Phi, terms, None, np.zeros(8), np.zeros(8))
+    plain = newton.iterate(objective, glm.start(given))
+    assert fit.converged and plain.converged
+    assert_allclose(fit.w, plain.w, rtol=1e-6, atol=1e-8)
+    assert np.abs(fit.gradient).max() < 1e-8 * 20000
+    assert fit.error == pytest.approx(plain.error, rel=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+@pytest.mark.parametrize("family", [GAUSSIAN, GAMMA, INVERSE_GAUSSIAN])
+def test_units_of_the_target_do_not_matter(family, factor):
+    """Log link: t in other units moves the bias by a logarithm."""
+    Phi, t, _, _, _ = problem(family, LOG)
+    fit = glm.fit(Phi, t, family, LOG)
+    other = glm.fit(Phi, factor * t, family, LOG)
+    assert fit.converged and other.converged
+    moved = fit.w + [np.log(factor), 0, 0]
+    assert_allclose(other.w, moved, rtol=1e-8)
+    assert_allclose(
+        glm.standard_errors(other), glm.standard_errors(fit), rtol=1e-8
+    )
+    assert other.trace[-1] == pytest.approx(other.error, rel=1e-9)
+
+
+def test_huge_counts_converge():
+    """Counts near 1e9, whose errors are 1e16 apart."""
+    x = np.linspace(0, 1, 9)
+    t = np.round(1e9 * np.exp(x + 1e-4 * np.cos(40 * x)))
+    fit = glm.fit(np.c_[np.ones(9), x], t, POISSON)
+    assert fit.converged
+    assert_allclose(fit.w, [np.log(1e9), 1], atol=1e-3)
+    y = glm.predict(np.c_[np.ones(9), x], fit.w, LOG)
+    assert y.sum() == pytest.approx(t.sum(), rel=1e-12)
+
+
+def test_a_start_inside_the_domain_is_found_where_the_mean_is_none():
+    """No constant column and means far apart: a linear programme helps."""
+    rng = np.random.default_rng(1)
+    x = rng.uniform(0.1, 10, 60)
+    Phi = np.c_[x, -0.05 * x**2 * (x < 3)]
+    t = rng.gamma(20, x / 20)
+    fit = glm.fit(Phi, t, GAMMA, IDENTITY, offset=np.where(x > 9, -3.0, 0.0))
+    assert fit.converged and np.abs(fit.gradient).max() < 1e-8
+
+
+def test_trace_falls_and_ends_at_the_error():
+    """Damping: E never rises; its last value is the fit's error."""
+    for family, link in PAIRS:
+        Phi, t, _, _, _ = problem(family, link)
+        fit = glm.fit(Phi, t, family, link)
+        assert np.all(np.diff(fit.trace) <= 1e-10)
+        assert fit.trace[-1] == pytest.approx(fit.error, rel=1e-9)
+
+
+def test_standard_errors_from_another_hessian():
+    """Twice the curvature, errors smaller by the root of two."""
+    Phi, t, _, _, _ = problem(GAMMA, LOG)
+    fit = glm.fit(Phi, t, GAMMA, LOG)
+    assert_allclose(
+        glm.standard_errors(fit, 2 * fit.H) * np.sqrt(2),
+        glm.standard_errors(fit),
+    )
+    inverse = np.linalg.inv(fit.H)
+    assert_allclose(
+        glm.standard_errors(fit), np.sqrt(fit.dispersion * np.diag(inverse))
+    )
+
+
+def test_nearly_dependent_columns_are_orthogonalised():
+    """x and x + 1e-7 noise: the same means as with the difference itself."""
+    rng = np.random.default_rng(5)
+    x, noise = rng.standard_normal((2, 200))
+    t = rng.poisson(np.exp(0.5 + 0.3 * x + 0.2 * noise)).astype(float)
+    good = np.c_[np.ones(200), x, noise]
+    bad = np.c_[np.ones(200), x, x + 1e-7 * noise]
+    fit, want = glm.fit(bad, t, POISSON), glm.fit(good, t, POISSON)
+    assert fit.converged
+    assert_allclose(
+        glm.predict(bad, fit.w, LOG), glm.predict(good, want.w, LOG), rtol=1e-6
+    )
+
+
+# What goes wrong.
+
+SQUARE = np.c_[np.ones(6), np.arange(6.0)]
+
+
+@pytest.mark.parametrize(
+    "family, t, said",
+    [
+        (POISSON, [1, 2, -3, 0, 1, 2], r"Poisson.*0, 1, 2.*got -3 \(1 of 6"),
+        (POISSON, [1, 2, 0.5, 0, 1.5, 2], r"got 0.5 \(2 of 6"),
+        (GAMMA, [1, 2, 0, 3, 1, 2], r"Gamma.*positive; got 0"),
+        (INVERSE_GAUSSIAN, [1, 2, -1, 3, 1, 2], r"positive; got -1"),
+        (BERNOULLI, [1, 0, 2, 0, 1, 0], r"Bernoulli.*\[0, 1\]; got 2"),
+        (GAUSSIAN, [1, 2, np.nan, 0, 1, 2], "finite"),
+        (POISSON, [1, 2, 3], r"shape \(6,\)"),
+    ],
+)
+def test_targets_outside_the_family_are_refused(family, t, said):
+    """What arrived, what was expected, how many."""
+    with pytest.raises(ValueError, match=said):
+        glm.fit(SQUARE, t, family)
+
+
+@pytest.mark.parametrize(
+    "more, said",
+    [
+        ({"link": LOGIT}, "links of the Poisson family are log, identity"),
+        ({"link": "log"}, "got 'log'"),
+        ({"method": "bfgs"}, "newton or fisher; got 'bfgs'"),
+        ({"offset": np.ones(5)}, r"offset must have shape \(6,\)"),
+        ({"offset": np.inf}, "offset"),
+        ({"weights": -np.ones(6)}, "weights must be >= 0"),
+        ({"alpha": -1.0}, "alpha must be >= 0"),
+    ],
+)
+def test_other_bad_input_is_refused(more, said):
+    """Named by argument."""
+    with pytest.raises(ValueError, match=said):
+        glm.fit(SQUARE, np.arange(6.0), POISSON, **more)
+
+
+@pytest.mark.parametrize("Phi", [SQUARE[:0], np.full((6, 2), np.nan), [1, 2]])
+def test_bad_designs_are_refused(Phi):
+    """No rows, missing values, not a matrix."""
+    with pytest.raises(ValueError, match="Phi"):
+        glm.fit(Phi, np.arange(6.0), POISSON)
+
+
+def test_dependent_columns_are_named():
+    """A prior, or leaving one out, is the way on."""
+    Phi, t = np.c_[SQUARE, 2 * SQUARE[:, 1]], [0, 1, 1, 3, 2, 4]
+    with pytest.raises(ValueError, match="column 2 is a combination of 1"):
+        glm.fit(Phi, t, POISSON)
+    assert glm.fit(Phi, t, POISSON, alpha=[0, 1, 1]).converged
+
+
+@pytest.mark.parametrize("link", BERNOULLI.links, ids=lambda k: k.name)
+@pytest.mark.parametrize(
+    "t, kind",
+    [
+        ([0, 0, 0, 1, 1, 1], "complete"),
+        ([0, 0, 0.5, 1, 1, 1], "quasi-complete"),
+        ([1, 1, 1, 1, 1, 1], "complete"),
+    ],
+)
+def test_separable_binomial_data_are_named(link, t, kind):
+    """With each link; a share of one half sits on the plane."""
+    with pytest.warns(logistic.SeparableDataWarning, match=kind):
+        fit = glm.fit(SQUARE, t, BERNOULLI, link)
+    assert not fit.converged and fit.separated == kind
+    prior = glm.fit(SQUARE, t, BERNOULLI, link, alpha=0.5)
+    assert prior.converged and prior.separated is None
+
+
+def test_counts_can_be_separable_too():
+    """No event in one group: its rate wants to be 0, its logarithm -inf."""
+    Phi = np.c_[np.ones(6), [0, 0, 0, 1, 1, 1]]
+    with pytest.warns(logistic.SeparableDataWarning, match="quasi-complete"):
+        fit = glm.fit(Phi, [2, 1, 4, 0, 0, 0], POISSON)
+    assert fit.separated == "quasi-complete"
+    with pytest.warns(logistic.SeparableDataWarning):
+        glm.fit(Phi, np.zeros(6), POISSON)
+    assert glm.fit(Phi, [2, 1, 4, 0, 1, 0], POISSON).converged
+
+
+def test_rows_of_weight_zero_do_not_count_in_separation():
+    """The one row that spoils separation has weight 0."""
+    t, c = [0, 0, 1, 0, 1, 1], [1, 1, 0, 1, 1, 1]
+    with pytest.warns(logistic.SeparableDataWarning):
+        glm.fit(SQUARE, t, BERNOULLI, weights=c)
+    assert glm.fit(SQUARE, t, BERNOULLI).converged
+
+
+def test_recession_of_rows():
+    """Gamma targets hold a from both sides; inverse links have an edge."""
+    t = np.array([0.0, 0, 0, 0, 0, 3])
+    assert glm.recession(SQUARE, t, POISSON, LOG) == "quasi-complete"
+    assert glm.recession(SQUARE, t, POISSON, IDENTITY) == "none"
+    assert glm.recession(SQUARE, t + 1, GAMMA, LOG) == "none"
+    assert glm.recession(SQUARE, t + 1, POISSON, LOG) == "none"
+
+
+def test_a_minimum_on_the_edge_is_named():
+    """Poisson, identity, zeros at one end: the best line would touch 0."""
+    for t in ([0, 0, 0, 0, 3, 9], [0, 0, 0, 0, 0, 9], [0, 0, 5, 0, 0, 0]):
+        with pytest.warns(newton.NotConverged, match="edge of what the link"):
+            fit = glm.fit(SQUARE, t, POISSON, IDENTITY)
+        assert not fit.converged and fit.separated is None
+    t = [0.01, 0.01, 100, 0.01, 0.01, 0.01]
+    with pytest.warns(newton.NotConverged, match="edge of what the link"):
+        glm.fit(SQUARE, t, INVERSE_GAUSSIAN, INVERSE)
+    assert glm.fit(SQUARE, [1, 0, 0, 2, 3, 9], POISSON, IDENTITY).converged
+
+
+def test_no_point_inside_the_domain_is_an_error():
+    """phi changes sign without a constant: some a_n must be positive."""
+    Phi = np.array([[1.0], [-1], [2], [-2]])
+    with pytest.raises(ValueError, match="inverse link needs.*< 0 in every"):
+        glm.fit(Phi, np.ones(4), GAMMA)
+    with pytest.raises(ValueError, match="identity link needs.*> 0 in every"):
+        glm.fit(Phi, np.ones(4), GAMMA, IDENTITY)
+
+
+def test_as_many_columns_as_rows_leave_no_dispersion():
+    """A perfect fit: freedom 0, dispersion not a number."""
+    fit = glm.fit(SQUARE[:2], [1.0, 3.0], GAMMA, LOG)
+    assert fit.freedom == 0 and np.isnan(fit.dispersion)
+    assert fit.deviance == pytest.approx(0, abs=1e-10)
+
+
+def test_inputs_stay_as_they_are_whatever_their_kind():
+    """Lists, integers, read-only, single precision, strided: one answer."""
+    Phi, t, _, offset, c = problem(POISSON, LOG, 40)
+    args = (Phi, t, offset, c)
+    before = [x.copy() for x in args]
+    want = glm.fit(Phi, t, POISSON, offset=offset, weights=c).w
+    for x, y in zip(args, before, strict=True):
+        assert np.array_equal(x, y)
+    for x in args:
+        x.setflags(write=False)
+    wide = np.repeat(Phi, 2, axis=1)[:, ::2]
+    found = glm.fit(
+        np.asfortranarray(Phi), t.astype(int), POISSON,
+        offset=list(offset), weights=c.astype(int),
+    )  # fmt: skip
+    assert_allclose(found.w, want, rtol=1e-10)
+    found = glm.fit(wide, list(t), POISSON, offset=offset, weights=c)
+    assert_allclose(found.w, want, rtol=1e-10)
+    single = glm.fit(
+        Phi.astype(np.float32), t, POISSON, offset=offset, weights=c
+    )
+    assert_allclose(single.w, want, rtol=1e-5)
+
+
+@settings(deadline=None, max_examples=30)
+@given(arrays(float, 8, elements=st.floats(0.01, 100)))
+def test_any_positive_targets_are_fitted_or_refused_by_name(t):
+    """Gamma and inverse Gaussian, every link: converged, or a warning."""
+    Phi = np.c_[np.ones(8), np.arange(8.0)]
+    for family in (GAMMA, INVERSE_GAUSSIAN):
+        for link in family.links:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                fit = glm.fit(Phi, t, family, link)
+            named = [w for w in caught if w.category is newton.NotConverged]
+            assert len(caught) == len(named)
+            assert fit.converged == (not named)
+            assert np.all(np.isfinite(fit.w))
