@@ -298,3 +298,73 @@ def beetles():
             "Annals of Applied Biology 22, 134-167"
         ),
     )
+
+
+# Responses that are no classes: counts and times.
+
+
+@dataclass(frozen=True, eq=False)
+class Rates(Data):
+    """Events, counted, and what they were counted over."""
+
+    exposure: np.ndarray  # (N,) person-years
+
+
+def aids():
+    """New cases of AIDS in Belgium, 1981 to 1993 (Venables and Ripley 2002).
+
+    X is the year, t the number of cases.
+    """
+    t = [12, 14, 33, 50, 67, 74, 123, 141, 165, 204, 253, 246, 240]
+    return Data(
+        X=np.arange(1981.0, 1994.0)[:, None],
+        t=np.array(t, dtype=float),
+        names=("year",),
+        source=(
+            "Venables and Ripley (2002), Modern Applied Statistics with S, "
+            "fourth edition, Springer"
+        ),
+    )
+
+
+def clotting():
+    """Clotting times of plasma, two lots of an agent (Hurn et al. 1945).
+
+    X is the concentration of normal plasma in per cent and the lot, 0 or 1;
+    t the mean of five times in seconds.
+    """
+    u = [5, 10, 15, 20, 30, 40, 60, 80, 100]
+    first = [118, 58, 42, 35, 27, 25, 21, 19, 18]
+    second = [69, 35, 26, 21, 18, 16, 13, 12, 12]
+    return Data(
+        X=np.column_stack([u + u, np.repeat([0.0, 1.0], 9)]).astype(float),
+        t=np.array(first + second, dtype=float),
+        names=("plasma (%)", "lot"),
+        source=(
+            "Hurn, Barker and Magath (1945), The determination of prothrombin "
+            "time following the administration of dicumarol, Journal of "
+            "Laboratory and Clinical Medicine 30, 432-447; McCullagh and "
+            "Nelder (1989), section 8.4.2"
+        ),
+    )
+
+
+def coronary():
+    """Coronary deaths among British doctors (Doll and Hill 1966).
+
+    X is the age in decades about 40, 0 to 4, and whether they smoked;
+    t the number of deaths in so many person-years of exposure.
+    """
+    smokers = [32, 104, 206, 186, 102], [52407, 43248, 28612, 12663, 5317]
+    others = [2, 12, 28, 28, 31], [18790, 10673, 5710, 2585, 1462]
+    return Rates(
+        X=np.column_stack([np.tile(np.arange(5.0), 2), np.repeat([1.0, 0], 5)]),
+        t=np.array(smokers[0] + others[0], dtype=float),
+        names=("decades of age beyond 40", "smoker"),
+        source=(
+            "Doll and Hill (1966), Mortality of British doctors in relation "
+            "to smoking, National Cancer Institute Monograph 19, 205-268; "
+            "Breslow and Day (1987), Statistical Methods in Cancer Research II"
+        ),
+        exposure=np.array(smokers[1] + others[1], dtype=float),
+    )

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import multivariate_normal
 
-from prml4 import data, special
+from prml4 import data, dispersion, glm, special
 
 
 def logistic_fit(x, successes, trials, start=(10, -0.2)):
@@ -271,3 +271,44 @@ def test_beetles_give_the_published_fit():
     fit = logistic_fit(found.x, found.k, found.n, start=(-60, 34))
     assert [round(v, 2) for v in fit] == [-60.72, 34.27, 5.18, 2.91]
     assert "Bliss" in found.source
+
+
+def published(Phi, t, *args, **more):
+    """Weights and standard errors of a generalised linear model."""
+    fit = glm.fit(np.column_stack(Phi), t, *args, **more)
+    return fit, glm.standard_errors(fit)
+
+
+def test_aids_gives_the_published_fit():
+    """3.1406 and 0.2021 per year from 1980 on, deviance 80.69 (Wood 2006)."""
+    found = data.aids()
+    x = found.X[:, 0] - 1980
+    fit, _ = published([np.ones(13), x], found.t, dispersion.POISSON)
+    assert fit.w.round(4).tolist() == [3.1406, 0.2021]
+    assert round(fit.deviance, 2) == 80.69
+
+
+def test_clotting_gives_the_published_fit():
+    """1 / mean = -0.01655 + 0.01534 ln u, errors 0.00093 and 0.00042 (R)."""
+    found = data.clotting()
+    assert found.X.shape == (18, 2) and found.t[9:].sum() == 222
+    first = found.X[:, 1] == 0
+    u = found.X[first, 0]
+    fit, se = published(
+        [np.ones(9), np.log(u)], found.t[first], dispersion.GAMMA
+    )
+    assert fit.w.round(7).tolist() == [0.0165544, -0.0153431]
+    assert se.round(7).tolist() == [0.0009275, 0.000415]
+
+
+def test_coronary_gives_the_published_rate_ratios():
+    """1.4255 for smoking; 4.41, 13.84, 28.52, 40.45 for age (Stata)."""
+    found = data.coronary()
+    age = found.X[:, 0]
+    Phi = [np.ones(10), found.X[:, 1], *(age == k for k in range(1, 5))]
+    fit, _ = published(
+        Phi, found.t, dispersion.POISSON, offset=np.log(found.exposure)
+    )
+    ratios = np.exp(fit.w[1:]).round(2).tolist()
+    assert ratios == [1.43, 4.41, 13.84, 28.52, 40.45]
+    assert found.t.sum() == 731 and found.exposure.sum() == 181467
