@@ -415,7 +415,7 @@ def grouped(Phi, k, n):
 
 
 def deviance(k, n, y):
-    """2 sum_j {k ln(k / n y) + (n - k) ln((n - k) / n (1 - y))}, Fisher (1922).
+    """2 sum_j k ln(k / n y) + (n - k) ln((n - k) / n (1 - y)), all summed.
 
     Twice the error less that of the frequencies y_j = k_j / n_j.
     """
