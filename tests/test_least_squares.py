@@ -297,6 +297,13 @@ def test_leaving_one_out_is_refitting(alpha, rng):
             np.testing.assert_allclose(quick[n], Phi[n] @ W, atol=1e-12)
 
 
+def test_ordinary_rows_are_left_out_without_refitting(points, monkeypatch):
+    """One fit serves all of them."""
+    monkeypatch.delattr(ls, "_without")
+    Phi, t = with_bias(points[0]), points[1].astype(float)
+    assert ls.leave_one_out(Phi, t).shape == t.shape
+
+
 def test_a_row_that_determines_a_weight_cannot_be_left_out():
     """A feature that is zero but once; two rows for two weights."""
     Phi = np.column_stack([np.ones(5), [0, 0, 3, 0, 0]])
@@ -552,6 +559,7 @@ def test_bad_targets_are_named(T, said):
         ([], r"got \(0,\)"),
         (1.0, r"got \(\)"),
         ([[0, 1]], r"got \(1, 2\)"),
+        ([0], "class numbers|class 1 has no rows"),
         ([0, 0], "at least two classes|class 1 has no rows"),
         ([0, 2], "t must hold|class 1"),
     ],
