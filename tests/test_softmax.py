@@ -1,0 +1,496 @@
+"""prml4.softmax: error, gradient, Hessian, the fit and what can go wrong."""
+
+import warnings
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from prml4 import logistic, newton, softmax
+
+
+def overlapping(rng, N=90, M=3, K=4):
+    """A design with a bias and classes drawn from the model."""
+    Phi = np.c_[np.ones(N), rng.standard_normal((N, M - 1))]
+    W = rng.standard_normal((K, M))
+    A = Phi @ W.T + rng.gumbel(size=(N, K))
+    return Phi, A.argmax(axis=1)
+
+
+def wide(rng, N=6000, M=30, K=9):
+    """More than 200 differences, and enough rows for a head start."""
+    Phi = np.c_[np.ones(N), rng.standard_normal((N, M - 1))]
+    W = rng.standard_normal((K, M)) / np.sqrt(M)
+    return Phi, (Phi @ W.T + rng.gumbel(size=(N, K))).argmax(axis=1)
+
+
+@pytest.fixture
+def data(rng):
+    """Ninety rows, three columns, four classes."""
+    return overlapping(rng)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    """Alcohol and colour of 178 wines from three growers."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    X, t = datasets.load_wine(return_X_y=True)
+    return np.c_[np.ones(len(X)), X[:, [0, 9]]], t
+
+
+# The formulas.
+
+
+def test_error_and_gradient_are_those_of_the_sums(data, rng):
+    """(4.108) and (4.109) written out, with weights."""
+    Phi, t = data
+    W, c = rng.standard_normal((4, 3)), rng.random(90)
+    Y = np.exp(Phi @ W.T)
+    Y /= Y.sum(axis=1, keepdims=True)
+    T = np.eye(4)[t]
+    np.testing.assert_allclose(softmax.predict_proba(Phi, W), Y, rtol=1e-12)
+    for given_t in (t, T, t.astype(float)):
+        E = softmax.error(W, Phi, given_t, c)
+        assert E == pytest.approx(-np.sum(c[:, None] * T * np.log(Y)))
+        G = softmax.gradient(W, Phi, given_t, c)
+        np.testing.assert_allclose(G, (c[:, None] * (Y - T)).T @ Phi, 1e-9)
+    np.testing.assert_allclose(softmax.gradient(W, Phi, t), (Y - T).T @ Phi)
+
+
+def test_gradient_and_hessian_by_central_differences(data, rng):
+    """h = 1e-5 leaves an error of about 1e-10; weights and prior included."""
+    Phi, t = data
+    W, c = rng.standard_normal((4, 3)), rng.random(90)
+    alpha = np.array([0, 1, 2.5])
+    H = softmax.hessian(W, Phi, c)
+    G = softmax.map_gradient(W, Phi, t, alpha, c)
+    for k, j in np.ndindex(4, 3):
+        e = np.zeros((4, 3))
+        e[k, j] = 1e-5
+        up = softmax.map_error(W + e, Phi, t, alpha, c)
+        down = softmax.map_error(W - e, Phi, t, alpha, c)
+        assert G[k, j] == pytest.approx((up - down) / 2e-5, rel=1e-6)
+        slope = softmax.gradient(W + e, Phi, t, c)
+        slope -= softmax.gradient(W - e, Phi, t, c)
+        np.testing.assert_allclose(H[:, k, :, j], slope / 2e-5, atol=1e-7)
+
+
+def test_hessian_blocks_are_those_of_the_sums(data, rng):
+    """H_jk = sum y_k (I_kj - y_j) phi phi^T, (4.110) without its minus."""
+    Phi, _ = data
+    W = rng.standard_normal((4, 3))
+    Y = softmax.predict_proba(Phi, W)
+    H = softmax.hessian(W, Phi)
+    for j, k in np.ndindex(4, 4):
+        r = Y[:, k] * ((k == j) - Y[:, j])
+        np.testing.assert_allclose(H[j, k], (r * Phi.T) @ Phi, atol=1e-12)
+    big = softmax.as_matrix(H)
+    np.testing.assert_array_equal(big[3:6, 9:12], H[1, 3])
+    values = np.linalg.eigvalsh(big)
+    assert values[0] > -1e-14 * values[-1]
+    assert np.sum(values > 1e-10 * values[-1]) == 3 * (4 - 1)
+
+
+def test_hessian_vector_product_is_that_of_the_matrix(data, rng):
+    """With weights and without; and zero along (u, u, u, u)."""
+    Phi, _ = data
+    W, U, c = (
+        rng.standard_normal((4, 3)),
+        rng.standard_normal((4, 3)),
+        Phi[:, 1] ** 2,
+    )
+    for weights in (None, c):
+        H = softmax.as_matrix(softmax.hessian(W, Phi, weights))
+        HU = softmax.hessian_vector(W, Phi, U, weights)
+        np.testing.assert_allclose(HU.ravel(), H @ U.ravel(), rtol=1e-10)
+        same = softmax.hessian_vector(W, Phi, np.ones((4, 1)) * U[0], weights)
+        np.testing.assert_allclose(same, 0, atol=1e-13)
+
+
+def test_passes_over_many_blocks_add_up(rng):
+    """More rows than a block holds: halves of the data, added."""
+    Phi, t = overlapping(rng, 70000, 5, 3)
+    W, U, c = *rng.standard_normal((2, 3, 5)), rng.random(70000)
+    parts = slice(0, 23456), slice(23456, None)
+    for f, args in (
+        (softmax.error, (t, c)),
+        (softmax.gradient, (t, c)),
+        (softmax.hessian, (c,)),
+    ):
+        halves = sum(f(W, Phi[p], *[a[p] for a in args]) for p in parts)
+        np.testing.assert_allclose(f(W, Phi, *args), halves, rtol=1e-9)
+    HU = sum(softmax.hessian_vector(W, Phi[p], U, c[p]) for p in parts)
+    np.testing.assert_allclose(softmax.hessian_vector(W, Phi, U, c), HU)
+
+
+@given(arrays(float, 3, elements=st.floats(-1e8, 1e8)), st.integers(0, 2))
+def test_one_row_is_exact_however_large_the_activations(a, t):
+    """Fifty digits of mpmath, activations up to 1e8."""
+    E, D, Y = softmax.cross_entropy(a[:, None].copy(), np.array([t]), 2)
+    with mpmath.workdps(50):
+        e = [mpmath.exp(mpmath.mpf(v) - mpmath.mpf(a[t])) for v in a]
+        rest = sum(v for k, v in enumerate(e) if k != t)
+        y = [v / (1 + rest) for v in e]
+        d = [-rest / (1 + rest) if k == t else y[k] for k in range(3)]
+        want = [float(mpmath.log1p(rest)), *map(float, d), *map(float, y)]
+    close = {"rel": 1e-13 * (1 + min(np.ptp(a), 745)), "abs": 1e-300}
+    assert [E[0], *D[:, 0], *Y[:, 0]] == pytest.approx(want, **close)
+
+
+def test_activations_of_1e8_are_no_trouble(data):
+    """Probabilities, error, gradient and Hessian stay finite and right."""
+    Phi, t = data
+    W = 1e8 * np.arange(12.0).reshape(4, 3)
+    with np.errstate(all="raise", under="ignore"):
+        E = softmax.error(W, Phi, t)
+        G = softmax.gradient(W, Phi, t)
+        H = softmax.hessian(W, Phi)
+    assert np.isfinite(E) and np.isfinite(G).all() and np.isfinite(H).all()
+    A = Phi @ W.T
+    assert E == pytest.approx(np.sum(A.max(axis=1) - A[np.arange(90), t]))
+
+
+def test_adding_one_vector_to_all_weights_changes_nothing(data, rng):
+    """Error, gradient and Hessian depend on differences alone."""
+    Phi, t = data
+    W, u = rng.standard_normal((4, 3)), rng.standard_normal(3)
+    for f in (softmax.error, softmax.gradient):
+        np.testing.assert_allclose(f(W + u, Phi, t), f(W, Phi, t), rtol=1e-9)
+    np.testing.assert_allclose(
+        softmax.hessian(W + u, Phi), softmax.hessian(W, Phi), atol=1e-9
+    )
+
+
+# The fit.
+
+
+@pytest.mark.parametrize("method", [None, "newton", "newton-cg"])
+@pytest.mark.parametrize("alpha", [0.0, [0, 1, 0.3]])
+@pytest.mark.parametrize("reference", [None, 2])
+def test_fit_is_where_the_gradient_is_zero(data, method, alpha, reference):
+    """With and without prior, by either method, with weights."""
+    Phi, t = data
+    c = np.r_[np.full(45, 0.5), np.full(45, 2)]
+    fit = softmax.fit(
+        Phi, t, alpha=alpha, reference=reference, weights=c, method=method
+    )
+    assert fit.converged and fit.separated is None
+    assert fit.method == (method or "newton")
+    G = softmax.map_gradient(fit.W, Phi, t, np.array(alpha), c)
+    if reference is None:
+        np.testing.assert_allclose(fit.W.sum(axis=0), 0, atol=1e-9)
+    else:
+        assert not fit.W[2].any()
+        G = np.delete(G, 2, axis=0)
+    np.testing.assert_allclose(G, 0, atol=1e-5)
+    E = softmax.map_error(fit.W, Phi, t, np.array(alpha), c)
+    assert fit.error == pytest.approx(E, rel=1e-12)
+    assert fit.gradient.shape == (3, 3) and np.abs(fit.gradient).max() < 1e-5
+
+
+def test_all_methods_agree_where_there_are_many_weights(rng):
+    """240 differences, 6000 rows: a sample first, or conjugate gradients."""
+    Phi, t = wide(rng)
+    quick = softmax.fit(Phi, t)
+    slow = softmax.fit(Phi, t, method="newton-cg")
+    full = softmax.fit(Phi, t, method="newton")
+    assert quick.method == "quasi-newton" and quick.converged
+    assert slow.converged and full.converged
+    np.testing.assert_allclose(quick.W, full.W, atol=1e-6)
+    np.testing.assert_allclose(slow.W, full.W, atol=1e-6)
+    assert softmax.fit(Phi[:2000], t[:2000]).method == "newton-cg"
+
+
+def test_a_prior_and_weights_go_through_the_sample_too(rng):
+    """The head start with every option against full Newton."""
+    Phi, t = wide(rng)
+    how = {"alpha": np.linspace(0, 3, 30), "weights": rng.random(6000)}
+    quick = softmax.fit(Phi, t, **how)
+    assert quick.method == "quasi-newton"
+    for method in ("newton", "newton-cg"):
+        other = softmax.fit(Phi, t, **how, method=method)
+        np.testing.assert_allclose(quick.W, other.W, atol=1e-6)
+
+
+def test_two_classes_are_logistic_regression(rng):
+    """w_1 - w_0 is the logistic w; also with a prior on the difference."""
+    Phi, t = overlapping(rng, 90, 3, 2)
+    for alpha in (0.0, 1.5):
+        two = logistic.fit(Phi, t, alpha=alpha)
+        fit = softmax.fit(Phi, t, reference=0, alpha=alpha)
+        np.testing.assert_allclose(fit.W[1], two.w, rtol=1e-10)
+        np.testing.assert_allclose(fit.H, two.H, rtol=1e-10)
+        np.testing.assert_allclose(
+            softmax.standard_errors(fit)[1], logistic.standard_errors(two)
+        )
+        assert fit.error == pytest.approx(two.error, rel=1e-12)
+        both = softmax.fit(Phi, t, alpha=2 * alpha)
+        np.testing.assert_allclose(both.W[1] - both.W[0], two.w, rtol=1e-8)
+
+
+def test_the_reference_class_is_a_matter_of_taste(data):
+    """Without a prior: the same differences, probabilities and error."""
+    Phi, t = data
+    free = softmax.fit(Phi, t)
+    for r in range(4):
+        fit = softmax.fit(Phi, t, reference=r)
+        np.testing.assert_allclose(fit.W, free.W - free.W[r], atol=1e-8)
+        assert fit.error == pytest.approx(free.error, rel=1e-12)
+
+
+def test_fit_equals_statsmodels_with_standard_errors(wine):
+    """MNLogit's reference is class 0."""
+    statsmodels = pytest.importorskip("statsmodels.api")
+    Phi, t = wine
+    fit = softmax.fit(Phi, t, reference=0)
+    other = statsmodels.MNLogit(t, Phi).fit(method="newton", disp=0, tol=1e-10)
+    np.testing.assert_allclose(fit.W[1:], other.params.T, rtol=1e-7)
+    np.testing.assert_allclose(
+        softmax.standard_errors(fit)[1:], other.bse.T, rtol=1e-7
+    )
+    assert fit.error == pytest.approx(-other.llf, rel=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_fit_equals_scikit_learn(wine, alpha):
+    """Its weights sum to zero too; C = 1 / alpha, on the bias as well."""
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    Phi, t = wine
+    fit = softmax.fit(Phi, t, alpha=alpha)
+    other = linear_model.LogisticRegression(
+        C=1 / alpha if alpha else np.inf,
+        fit_intercept=False,
+        solver="newton-cg",
+        tol=1e-11,
+        max_iter=1000,
+    ).fit(Phi, t)
+    W = other.coef_ - other.coef_.mean(axis=0)
+    np.testing.assert_allclose(fit.W, W, rtol=1e-6)
+    np.testing.assert_allclose(
+        softmax.predict_proba(Phi, fit.W), other.predict_proba(Phi), atol=1e-8
+    )
+
+
+def test_standard_errors_are_those_of_the_pseudo_inverse(data):
+    """Of the whole Hessian, whose null space the centred weights avoid."""
+    Phi, t = data
+    fit = softmax.fit(Phi, t)
+    H = softmax.as_matrix(softmax.hessian(fit.W, Phi))
+    S = np.diag(np.linalg.pinv(H, hermitian=True, rcond=1e-10))
+    np.testing.assert_allclose(
+        softmax.standard_errors(fit).ravel(), np.sqrt(S), rtol=1e-7
+    )
+    fixed = softmax.standard_errors(softmax.fit(Phi, t, reference=1))
+    keep = np.r_[0:3, 6:12]
+    S = np.diag(np.linalg.inv(H[np.ix_(keep, keep)])).reshape(3, 3)
+    np.testing.assert_allclose(np.delete(fixed, 1, 0), np.sqrt(S), rtol=1e-7)
+    assert not fixed[1].any()
+
+
+def test_a_row_twice_is_a_row_of_weight_two(data, rng):
+    """And of weight zero a row that is not there."""
+    Phi, t = data
+    c = rng.integers(0, 4, 90)
+    rows = np.repeat(np.arange(90), c)
+    for alpha in (0.0, 2.0):
+        fit = softmax.fit(Phi, t, weights=c, alpha=alpha)
+        again = softmax.fit(Phi[rows], t[rows], alpha=alpha)
+        np.testing.assert_allclose(fit.W, again.W, rtol=1e-8)
+
+
+def test_a_vanishing_prior_leads_to_the_fit_without(data):
+    """The distance of the weights is proportional to alpha."""
+    Phi, t = data
+    free = softmax.fit(Phi, t).W
+    off = [
+        np.abs(softmax.fit(Phi, t, alpha=a).W - free).max()
+        for a in (1e-4, 1e-3)
+    ]
+    assert off[1] / off[0] == pytest.approx(10, rel=0.02)
+
+
+# When there is no answer.
+
+
+def blobs(K=3, n=6):
+    """Classes far apart on a circle."""
+    angle = 2 * np.pi * np.arange(K * n) / (K * n)
+    return (
+        np.c_[np.ones(K * n), np.cos(angle), np.sin(angle)],
+        np.arange(K * n) // n,
+    )
+
+
+@pytest.mark.parametrize("method", [None, "newton", "newton-cg"])
+def test_complete_separation_is_named_and_certified(method):
+    """Three sectors of a circle; a prior helps."""
+    Phi, t = blobs()
+    found = softmax.separation(Phi, t)
+    ahead = softmax.margins(found.direction, Phi, t)
+    assert found.kind == "complete"
+    assert ahead.min() == pytest.approx(found.margin, rel=1e-6)
+    assert ahead.min() > 0 and found.direction.shape == (3, 3)
+    with pytest.warns(logistic.SeparableDataWarning, match=r"\(complete\)"):
+        fit = softmax.fit(Phi, t, method=method)
+    assert not fit.converged and fit.separated == "complete"
+    assert softmax.fit(Phi, t, alpha=1e-3, method=method).converged
+
+
+def test_one_class_apart_is_enough_for_quasi_complete_separation(data):
+    """Classes 0 to 2 overlap, a dummy marks some rows of class 3."""
+    Phi, t = data
+    dummy = np.zeros(90)
+    dummy[np.flatnonzero(t == 3)[:4]] = 1
+    Phi = np.c_[Phi, dummy]
+    found = softmax.separation(Phi, t)
+    assert found.kind == "quasi-complete" and found.margin == 0
+    ahead = softmax.margins(found.direction, Phi, t)
+    assert ahead.min() > -1e-12
+    for method in (None, "newton-cg"):
+        with pytest.warns(logistic.SeparableDataWarning, match="quasi-comp"):
+            fit = softmax.fit(Phi, t, method=method)
+        assert not fit.converged and fit.separated == "quasi-complete"
+    assert softmax.fit(Phi, t, alpha=[0, 0, 0, 1]).converged
+    assert softmax.separation(Phi[:, :3], t).direction is None
+
+
+def test_wine_with_all_features_is_separable():
+    """And the fit says so at once, from its own iterate."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    X, t = datasets.load_wine(return_X_y=True)
+    Phi = np.c_[np.ones(178), (X - X.mean(0)) / X.std(0)]
+    with pytest.warns(logistic.SeparableDataWarning, match=r"\(complete\)"):
+        fit = softmax.fit(Phi, t)
+    assert softmax.margins(fit.W, Phi, t).min() > 0
+    assert softmax.separation(Phi, t).kind == "complete"
+
+
+def test_separation_of_many_rows_is_found_too(rng):
+    """Where the fit starts from a sample."""
+    Phi, _ = wide(rng)
+    t = (Phi @ rng.standard_normal((30, 9))).argmax(axis=1)
+    with pytest.warns(logistic.SeparableDataWarning, match=r"\(complete\)"):
+        assert softmax.fit(Phi, t).separated == "complete"
+
+
+def test_dependent_columns_are_an_error_without_a_prior(data):
+    """A prior on one of them decides."""
+    Phi, t = data
+    Phi = np.c_[Phi, Phi[:, 1] - Phi[:, 2]]
+    for method in (None, "newton", "newton-cg"):
+        with pytest.raises(ValueError, match="got rank 3 for 4 columns"):
+            softmax.fit(Phi, t, method=method)
+    fit = softmax.fit(Phi, t, alpha=[0, 0, 0, 1])
+    assert fit.converged and np.abs(fit.W[:, 3]).max() < 1e-7
+
+
+def test_nearly_dependent_columns_are_fitted(data, rng):
+    """Column 3 is column 1 but for 1e-8: activations as of 1."""
+    Phi, t = data
+    extra = rng.standard_normal(90)
+    near = softmax.fit(np.c_[Phi, Phi[:, 1] + 1e-8 * extra], t)
+    far = softmax.fit(np.c_[Phi, extra], t)
+    assert near.converged
+    np.testing.assert_allclose(
+        softmax.predict_proba(np.c_[Phi, Phi[:, 1] + 1e-8 * extra], near.W),
+        softmax.predict_proba(np.c_[Phi, extra], far.W),
+        atol=1e-6,
+    )
+
+
+def test_steps_that_run_out_are_named(data, monkeypatch):
+    """The maximal number of steps set to one."""
+    Phi, t = data
+    short = {"max_iter": 1}
+    monkeypatch.setitem(newton.iterate.__kwdefaults__, "max_iter", 1)
+    monkeypatch.setattr(newton, "MOVES", np.inf)
+    assert short
+    with pytest.warns(newton.NotConverged, match="after 1 steps"):
+        fit = softmax.fit(Phi, t)
+    assert not fit.converged and fit.separated is None
+
+
+@given(
+    arrays(float, (7, 2), elements=st.floats(-1e8, 1e8, width=32)),
+    arrays(int, 7, elements=st.integers(0, 2)),
+    st.sampled_from([0.0, 1e-3, 1.0]),
+    st.sampled_from(["newton", "newton-cg", None]),
+)
+def test_fit_answers_or_says_why_not(Phi, t, alpha, method):
+    """Converged, or ValueError, or a named warning."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            fit = softmax.fit(Phi, t, alpha=alpha, method=method)
+        except ValueError as no:
+            assert "got" in str(no) or "no rows" in str(no)
+            return
+    names = {w.category for w in said}
+    assert names <= {newton.NotConverged, logistic.SeparableDataWarning}
+    assert fit.converged == (not names)
+    assert np.isfinite(fit.W).all() and np.isfinite(fit.error)
+
+
+@given(
+    arrays(int, (9, 2), elements=st.integers(-2, 2)),
+    arrays(int, 9, elements=st.integers(0, 2)),
+    st.sampled_from(["newton", "newton-cg"]),
+)
+def test_fit_and_linear_programme_agree_on_separation(Phi, t, method):
+    """One goes where E falls, the other asks whether it may end there."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", logistic.SeparableDataWarning)
+        try:
+            fit = softmax.fit(Phi, t, method=method)
+        except ValueError:
+            return
+    assert (fit.separated or "none") == softmax.separation(Phi, t).kind
+    assert fit.converged == (fit.separated is None)
+
+
+@pytest.mark.parametrize(
+    "said, bad",
+    [
+        ("t must", {"t": [0, 1, 1]}),
+        ("class 1 has no rows", {"t": [0, 2]}),
+        ("class 2 has no rows", {"t": [[1, 0, 0], [0, 1, 0]]}),
+        ("each row of T must", {"t": [[1, 1], [0, 1]]}),
+        ("weights must", {"weights": [1, -1]}),
+        ("each class must have", {"weights": [1, 0]}),
+        ("alpha must", {"alpha": [1, 2, 3]}),
+        ("alpha must", {"alpha": -1}),
+        ("Phi must", {"Phi": [[1, np.inf], [1, 2]]}),
+        ("reference must", {"reference": 2}),
+        ("method must", {"method": "bfgs"}),
+    ],
+)
+def test_the_argument_at_fault_is_named(said, bad):
+    """And nothing is computed with it."""
+    good = {"Phi": [[1.0, 2], [1, 3]], "t": [0, 1]}
+    with pytest.raises(ValueError, match=f"^{said}"):
+        softmax.fit(**{**good, **bad})
+
+
+@pytest.mark.parametrize("method", ["newton", "newton-cg"])
+def test_input_may_be_of_any_make_and_is_left_alone(rng, method):
+    """Read-only, by columns, strided, reversed, single, integer, one of K."""
+    Phi, t = overlapping(rng, 300, 4, 3)
+    Phi, W = np.round(8 * Phi), None
+    broad = np.repeat(Phi, 2, axis=1)
+    broad.flags.writeable = t.flags.writeable = False
+    before = broad.copy(), t.copy()
+    for P, k in (
+        (broad[:, ::2], t),
+        (np.asfortranarray(Phi), np.eye(3, dtype=bool)[t]),
+        (Phi[::-1].copy()[::-1], list(t)),
+        (Phi.astype(np.int8), t.astype(np.uint8)),
+        (Phi.astype(np.float32), np.eye(3)[t]),
+    ):
+        fit = softmax.fit(P, k, weights=np.ones(300, np.int8), method=method)
+        W = fit.W if W is None else W
+        np.testing.assert_allclose(fit.W, W, rtol=1e-6)
+    np.testing.assert_array_equal(broad, before[0])
+    np.testing.assert_array_equal(t, before[1])
