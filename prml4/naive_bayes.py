@@ -1,15 +1,13 @@
 """Naive Bayes: features independent within each class, PRML 4.2.3.
 
-    X         (N, D)  inputs, 0 or 1 (Bernoulli) or real numbers (Gaussian)
-    observed  (N, D)  True where a feature is known; the others are summed out
-    t         (N,)    class numbers 0, ..., K - 1
-    pi        (K,)    prior probabilities p(C_k)
-    theta     (K, D)  p(x_i = 1|C_k); rest is 1 - theta, without cancellation
-    mu, var   (K, D)  mean and variance of x_i in class k
-    a         (N, K)  ln p(x, C_k), but for a term that all classes share
-
-For both families ln p(x_i|C_k) is a polynomial in x_i of degree 1 or 2, so
-that all discriminants come from one or two products with a matrix.
+X         (N, D)  inputs, 0 or 1 (Bernoulli) or real numbers (Gaussian)
+observed  (N, D)  True where a feature is known; the others are summed out
+t         (N,)    class numbers 0, ..., K - 1
+pi        (K,)    prior probabilities p(C_k)
+theta     (K, D)  p(x_i = 1|C_k); rest is 1 - theta, without cancellation
+mu, var   (K, D)  mean and variance of x_i in class k
+a         (K, n)  ln p(x, C_k), the discriminants of n rows x
+x, m      (n, D)  a block of rows, and what is observed of it
 """
 
 import warnings
@@ -17,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prml4 import validate
-from prml4.gaussian import CONSTANT, FAR
+from prml4 import blocks, validate
+from prml4.covariance import CONSTANT
 from prml4.special import log_softmax
 
-BLOCK = 2**19  # bytes of X worked on at once, so that they stay in cache
+FAR = 100.0  # standard deviations from the centre at which digits would be lost
 
 
 class ZeroCountWarning(UserWarning):
@@ -40,22 +38,6 @@ class BernoulliModel:
     theta: np.ndarray  # (K, D) p(x_i = 1|C_k)
     rest: np.ndarray  # (K, D) p(x_i = 0|C_k)
 
-    def log_factors(self, x, k):
-        """x_i ln theta_ki + (1 - x_i) ln(1 - theta_ki), PRML 4.2.3."""
-        with np.errstate(divide="ignore"):
-            return np.where(x == 1, np.log(self.theta[k]), np.log(self.rest[k]))
-
-    def coefficients(self):
-        """0, [C, B]: ln p(x_i|C_k) = C_ki + B_ki x_i; None if infinite."""
-        if not (self.theta.all() and self.rest.all()):
-            return None
-        C = np.log(self.rest)
-        return np.zeros(self.theta.shape[1]), [C, np.log(self.theta) - C]
-
-    def draw(self, rng, t):
-        """x_ni = 1 with probability theta_ki, k = t_n."""
-        return (rng.random((len(t), self.theta.shape[1])) < self.theta[t]) * 1.0
-
 
 @dataclass(frozen=True, eq=False)
 class GaussianModel:
@@ -65,38 +47,12 @@ class GaussianModel:
     mu: np.ndarray  # (K, D) means
     var: np.ndarray  # (K, D) variances
 
-    def log_factors(self, x, k):
-        """-ln(2 pi var_ki) / 2 - (x_i - mu_ki)^2 / (2 var_ki), PRML (2.42)."""
-        z = (x - self.mu[k]) / np.sqrt(self.var[k])
-        return -0.5 * np.log(2 * np.pi * self.var[k]) - z**2 / 2
-
-    def coefficients(self):
-        """c, [C, B, A]: ln p(x_i|C_k) = C_ki + B_ki z + A_ki z^2, z = x - c.
-
-        None if a mean is so many deviations from c that digits would be lost.
-        """
-        c, sd = self.pi @ self.mu, np.sqrt(self.var)
-        c = np.where((np.abs(c) > FAR * sd).any(axis=0), c, 0.0)
-        m = self.mu - c
-        if (np.abs(m) > FAR * sd).any():
-            return None
-        C = -0.5 * np.log(2 * np.pi * self.var) - (m / sd) ** 2 / 2
-        return c, [C, m / self.var, -0.5 / self.var]
-
-    def draw(self, rng, t):
-        """x_ni ~ N(mu_ki, var_ki), k = t_n."""
-        z = rng.standard_normal((len(t), self.mu.shape[1]))
-        return self.mu[t] + np.sqrt(self.var[t]) * z
-
 
 def bernoulli(pi, theta):
     """p(C_k) = pi_k, p(x_i = 1|C_k) = theta_ki from known parameters."""
     theta = validate.design(theta, "theta")
     if theta.min() < 0 or theta.max() > 1:
-        raise ValueError(
-            "theta must hold probabilities; got values from "
-            f"{theta.min():g} to {theta.max():g}"
-        )
+        raise ValueError(f"theta must hold probabilities; got {theta}")
     pi = validate.probabilities("pi", pi, len(theta))
     return BernoulliModel(pi, theta, 1.0 - theta)
 
@@ -106,8 +62,7 @@ def gaussian(pi, mu, var):
     mu, var = validate.design(mu, "mu"), validate.design(var, "var")
     if mu.shape != var.shape or var.min() <= 0:
         raise ValueError(
-            f"var must be positive and of the shape of mu, {mu.shape}; got "
-            f"shape {var.shape} and smallest value {var.min():g}"
+            f"var must be positive and of the shape of mu; got {var} and {mu}"
         )
     return GaussianModel(validate.probabilities("pi", pi, len(mu)), mu, var)
 
@@ -131,17 +86,14 @@ def fit_bernoulli(X, t, *, K=None, pseudo_count=1.0):
     """
     X = validate.matrix(X, "X")
     t, K = validate.classes(t, len(X), K)
-    a, b = _pseudo_counts(pseudo_count)
+    a, b = validate.pseudo_counts(pseudo_count)
     ones = np.zeros((K, X.shape[1]))
-    for k, x in _by_class(X, t, K):
-        if not _binary(x):
-            raise ValueError(_not_binary(X))
-        ones[k] += np.ones(len(x)) @ x
+    for k, rows, x in blocks.by_class(X, t, K):
+        ones[k] += np.ones(len(x)) @ validate.bits(x, rows)
     n = np.bincount(t)[:, None]
     theta = posterior_mean(ones, n, a, b)
     rest = posterior_mean(n - ones, n, b, a)
-    if not (theta.all() and rest.all()):
-        _warn_of_zeros(theta * rest)
+    _warn_of_zeros(theta * rest)
     return BernoulliModel(n[:, 0] / len(X), theta, rest)
 
 
@@ -149,100 +101,47 @@ def fit_gaussian(X, t, *, K=None, smoothing=0.0):
     """pi_k = n_k / N; mu_ki, var_ki = mean and mean square deviation.
 
     To var_ki is added `smoothing` times the variance of feature i in all rows.
-    Sums of x - c and (x - c)^2 with c the mean of some rows: nothing cancels.
+    S is merged from sums about means of blocks; Chan, Golub, LeVeque (1983).
     """
     X = validate.matrix(X, "X")
     t, K = validate.classes(t, len(X), K)
     if not 0 <= smoothing < np.inf:
         raise ValueError(f"smoothing must be >= 0; got {smoothing}")
-    c, first, second = (np.zeros((K, X.shape[1])) for _ in range(3))
-    n, begun = np.bincount(t)[:, None], np.zeros(K, bool)
+    n, (mu, S) = np.zeros((K, 1)), np.zeros((2, K, X.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
-        for k, x in _by_class(X, t, K):
-            ones = np.ones(len(x))
-            if not begun[k]:
-                c[k], begun[k] = ones @ x / len(x), True
-            x -= c[k]
-            first[k] += ones @ x
-            second[k] += ones @ np.square(x, out=x)
-        mu, var = c + first / n, (second - first**2 / n) / n
+        for k, _, x in blocks.by_class(X, t, K):
+            ones, share = np.ones(len(x)), len(x) / (n[k] + len(x))
+            mean = ones @ x / len(x)
+            x -= mean
+            S[k] += ones @ np.square(x, out=x)
+            S[k] += n[k] * share * (mean - mu[k]) ** 2
+            mu[k] += share * (mean - mu[k])
+            n[k] += len(x)
+        pi, var = n[:, 0] / len(X), S / n
+        var = var + smoothing * (pi @ (var + (mu - pi @ mu) ** 2))
     if not np.isfinite(var).all():
         validate.finite("X", X)
-    pi = n[:, 0] / len(X)
-    if smoothing:
-        var = var + smoothing * (pi @ (var + (mu - pi @ mu) ** 2))
     _refuse_constants(mu, var, n)
     return GaussianModel(pi, mu, var)
 
 
-def _pseudo_counts(pseudo_count):
-    """a and b from one number or two."""
-    pair = validate.real("pseudo_count", pseudo_count)
-    if pair.shape not in ((), (2,)) or not (pair >= 0).all():
-        raise ValueError(
-            "pseudo_count must be one number >= 0 or a pair of them; "
-            f"got {pseudo_count}"
-        )
-    validate.finite("pseudo_count", np.atleast_1d(pair))
-    return np.broadcast_to(pair, (2,))
-
-
-def _by_class(X, t, K):
-    """Each class number with a copy of some of its rows, while in cache."""
-    size = _rows(X.shape[1])
-    buffer = np.empty((size, X.shape[1]))
-    for k in range(K):
-        rows = np.flatnonzero(t == k)
-        for start in range(0, len(rows), size):
-            some = rows[start : start + size]
-            if not X.flags.c_contiguous:  # take would copy all of X
-                yield k, X[some]
-                continue
-            out = buffer[: len(some)]
-            yield k, X.take(some, axis=0, out=out, mode="clip")
-
-
-def _rows(D):
-    """How many rows of D numbers make a block."""
-    return max(BLOCK // (8 * D), 1)
-
-
-def _binary(x):
-    """Is every entry 0 or 1?"""
-    return np.array_equal(x != 0, x == 1)
-
-
-def _not_binary(X, observed=None):
-    """What X holds, and what it should hold."""
-    wrong = (X != 0) & (X != 1)
-    wrong &= True if observed is None else observed
-    n, i = np.unravel_index(np.argmax(wrong), X.shape)
-    hint = "; a missing feature is False in `observed`"
-    return (
-        f"X must hold 0 and 1 only; got {X[n, i]:g} at [{n}, {i}]"
-        f"{hint if np.isnan(X[n, i]) else ''}"
-    )
-
-
 def _warn_of_zeros(product):
-    """Name a class and a feature whose count is zero."""
-    k, i = np.argwhere(product == 0)[0]
-    warnings.warn(
-        f"feature {i} has one value only in class {k}: without a pseudo-count, "
-        "the other value excludes the class whatever the other features say; "
-        "pseudo_count=1 is Laplace's correction",
-        ZeroCountWarning,
-        stacklevel=3,
-    )
+    """Name a class and a feature whose count is zero, if there is one."""
+    for k, i in np.argwhere(product == 0)[:1]:
+        message = (
+            f"feature {i} has one value only in class {k}: the other value "
+            "excludes the class whatever the other features say; "
+            "pseudo_count=1 is Laplace's correction"
+        )
+        warnings.warn(message, ZeroCountWarning, stacklevel=3)
 
 
 def _refuse_constants(mu, var, n):
     """Raise a ValueError where a density would be infinitely narrow."""
-    constant = ~(np.sqrt(var.clip(0)) > CONSTANT * np.abs(mu))
-    if constant.any():
-        k, i = np.argwhere(constant)[0]
+    constant = np.argwhere(~(np.sqrt(var.clip(0)) > CONSTANT * np.abs(mu)))
+    for k, i in constant[:1]:
         raise ValueError(
-            f"feature {i} is constant in the {n[k, 0]} rows of class {k}, so "
+            f"feature {i} is constant in the {n[k, 0]:g} rows of class {k}, so "
             "that its variance is zero; leave the feature out or give "
             "smoothing > 0 (which cannot help if it is constant in all rows)"
         )
@@ -253,13 +152,14 @@ def _refuse_constants(mu, var, n):
 
 def log_joint(model, X, observed=None):
     """ln p(x_n, C_k) = ln pi_k + sum_i ln p(x_ni|C_k), i observed; (N, K)."""
-    return _by_blocks(model, X, observed, lambda a: a, _sums(model))
+    return _by_blocks(model, X, observed)
 
 
 def log_likelihood(model, X, t):
     """sum_n ln p(x_n, C_{t_n}), the logarithm of PRML (4.71) for K classes."""
     joint = log_joint(model, X)
-    return float(joint[np.arange(len(joint)), np.asarray(t, int)].sum())
+    t = validate.labels(t, len(joint), len(model.pi))
+    return float(joint[np.arange(len(joint)), t].sum())
 
 
 def predict_log_proba(model, X, observed=None):
@@ -269,7 +169,7 @@ def predict_log_proba(model, X, observed=None):
 
 def predict_proba(model, X, observed=None):
     """p(C_k|x_n) = exp(a_nk) / sum_j exp(a_nj), PRML (4.62); (N, K)."""
-    return _by_blocks(model, X, observed, _softmax)
+    return _by_blocks(model, X, observed, blocks.softmax)
 
 
 def predict(model, X, observed=None):
@@ -279,130 +179,109 @@ def predict(model, X, observed=None):
 
 def sample(rng, model, t):
     """x_n ~ p(x|C_{t_n}), the model run backwards: a row for each class."""
-    numbers = validate.real("t", t)
-    if numbers.ndim != 1 or not np.isin(numbers, range(len(model.pi))).all():
-        raise ValueError(
-            f"t must be a vector of classes 0, ..., {len(model.pi) - 1}; got "
-            f"{t}"
-        )
-    return model.draw(rng, numbers.astype(np.intp))
+    t = validate.labels(t, np.size(t), len(model.pi))
+    if isinstance(model, BernoulliModel):
+        return 1.0 * (rng.random(model.theta[t].shape) < model.theta[t])
+    return rng.normal(model.mu[t], np.sqrt(model.var[t]))
 
 
-def _softmax(a):
-    """exp(a_k) / sum_j exp(a_j), in place."""
-    a -= a.max(axis=0)
-    np.exp(a, out=a)
-    a /= a.sum(axis=0)
-    return a
-
-
-def _by_blocks(model, X, observed, finish, fill=None):
-    """finish(a) for a block of rows at a time, a (K, rows); (N, K)."""
-    X, observed = _inputs(model, X, observed)
-    joint, fill = fill is not None, fill or _products(model) or _sums(model)
-    binary, size = isinstance(model, BernoulliModel), _rows(X.shape[1])
+def _by_blocks(model, X, observed, finish=None):
+    """finish(a), or a itself, for a block of rows at a time; (N, K)."""
+    bits, X = isinstance(model, BernoulliModel), validate.matrix(X, "X")
+    D = (model.theta if bits else model.mu).shape[1]
+    if X.shape[1] != D:
+        raise ValueError(f"X must have shape (N, {D}); got {X.shape}")
+    observed = validate.mask(observed, X.shape)
+    discriminants = _discriminants(model, joint=finish is None)
     out = np.empty((len(X), len(model.pi)))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        for start in range(0, len(X), size):
-            x = X[start : start + size]
-            m = None if observed is None else observed[start : start + size]
-            x = x if m is None else np.where(m, x, 0.0)
-            if binary and not _binary(x):
-                raise ValueError(_not_binary(X, observed))
-            a = fill(x, m)
+        for rows, x, m in blocks.rows(X, observed):
+            if bits:
+                validate.bits(x, range(rows.start, rows.stop))
+            a = discriminants(x, m)
             if not np.isfinite(a.sum()):
-                if not binary:
-                    known = X if observed is None else np.where(observed, X, 0)
-                    validate.finite("X", known)
-                if not joint:
-                    _refuse_impossible(a, start)
-            out[start : start + size] = finish(a).T
+                validate.finite("X", x, rows.start)
+                if finish:
+                    _refuse_impossible(a, rows.start)
+            out[rows] = (finish(a) if finish else a).T
     return out
-
-
-def _inputs(model, X, observed):
-    """X and observed, of the shape that the model expects."""
-    X = validate.matrix(X, "X")
-    D = np.shape(model.theta if hasattr(model, "theta") else model.mu)[1]
-    if X.shape[1] != D:
-        raise ValueError(
-            f"X must have shape (N, {D}), {D} features as the model; "
-            f"got {X.shape}"
-        )
-    if observed is None:
-        return X, None
-    observed = np.asarray(observed)
-    if observed.dtype != bool or observed.shape != X.shape:
-        raise ValueError(
-            f"observed must be boolean and of the shape of X, {X.shape}; got "
-            f"{observed.dtype} of shape {observed.shape}"
-        )
-    return X, observed
 
 
 def _refuse_impossible(a, start):
     """Raise where every a_k = -inf, or one is beyond the largest number."""
-    lost = ~np.isfinite(a.max(axis=0))
-    if lost.any():
+    for n in np.flatnonzero(~np.isfinite(a.max(axis=0)))[:1]:
         raise ImpossibleRow(
-            f"row {start + np.argmax(lost)} has probability 0 in every class: "
-            "its posterior would be 0/0; fit with pseudo_count > 0, or leave "
-            "out values that are too far away to measure how far"
+            f"row {start + n} has probability 0 in every class, so that its "
+            "posterior would be 0/0; give a pseudo_count > 0, or leave out "
+            "values that are too far away to measure how far"
         )
 
 
-def _sums(model):
-    """Rows -> a_k = ln pi_k + sum_i ln p(x_i|C_k), one class after another."""
+def _discriminants(model, joint):
+    """(x, m) -> a_k = ln pi_k + sum_i ln p(x_i|C_k), i observed, or a_k - a_0,
+    which is enough for a posterior and one row of each product less."""
+    log_pi, (parts, zeros) = np.log(model.pi)[:, None], _polynomials(model)
+    first = 0 if joint or len(parts) > 1 else 1
+    if first:
+        ((c, *powers),) = parts
+        parts = [(c, *(P[1:] - P[0] for P in powers))]
+        log_pi = log_pi - log_pi[0]
 
-    def fill(x, m):
-        each = (model.log_factors(x, k) for k in range(len(model.pi)))
-        kept = (f if m is None else np.where(m, f, 0.0) for f in each)
-        a = np.stack([f.sum(axis=1) for f in kept])
-        return a + np.log(model.pi)[:, None]
-
-    return fill
-
-
-def _products(model):
-    """Rows -> a_k - a_0 = sum_i C_ki + B_ki z_i (+ A_ki z_i^2), less k = 0.
-
-    One product with a matrix per power of z; None if that would lose digits.
-    """
-    found = model.coefficients()
-    if found is None:
-        return None
-    c, terms = found
-    C, *powers = (term[1:] - term[0] for term in terms)
-    prior = np.log(model.pi[1:] / model.pi[0])[:, None]
-    whole = prior + C.sum(axis=1, keepdims=True)
-
-    def fill(x, m):
-        z = x - c if c.any() else x
-        z = z if m is None else np.where(m, z, 0.0)
-        a = np.zeros((len(model.pi), len(x)))
-        np.matmul(powers[0], z.T, out=a[1:])
-        if len(powers) == 2:
-            a[1:] += powers[1] @ np.square(z).T
-        a[1:] += whole if m is None else prior + C @ m.T
+    def evaluate(x, m):
+        a = np.zeros((len(log_pi), len(x)))
+        np.concatenate([_sum(part, x, m) for part in parts], out=a[first:])
+        a += log_pi
+        if zeros:
+            a[_sum(zeros, x, m) > 0] = -np.inf
         return a
 
-    return fill
+    return evaluate
 
 
-# The discriminants as formulas.
+def _sum(polynomial, x, m):
+    """sum_i C_ki + B_ki z_i + A_ki z_i^2, z = x - c, i observed; (K, n)."""
+    c, C, B, *A = polynomial
+    z = (x - c) * (1 if m is None else m) if np.ndim(c) else x
+    a = B @ z.T + (C.sum(axis=1, keepdims=True) if m is None else C @ m.T)
+    return a + A[0] @ np.square(z).T if A else a
+
+
+def _polynomials(model):
+    """c, C, B (, A): ln p(x_i|C_k) = C_ki + B_ki z + A_ki z^2, z = x_i - c_i.
+
+    About c = 0, the mean of all, or, if digits would be lost, that of each
+    class. The second result counts the factors 0, which the first leaves out.
+    """
+    if isinstance(model, BernoulliModel):
+        never, always = 1.0 * (model.theta == 0), 1.0 * (model.rest == 0)
+        C, zeros = np.log(model.rest + always), (0.0, always, never - always)
+        B = np.log(model.theta + never) - C
+        return [(0.0, C, B)], zeros if never.any() or always.any() else None
+    for c in (0.0, model.pi @ model.mu):
+        if (np.abs(model.mu - c) <= FAR * np.sqrt(model.var)).all():
+            return [_gaussian(model.mu, model.var, c)], None
+    each = zip(model.mu[:, None], model.var[:, None], strict=True)
+    return [_gaussian(mu, var, mu) for mu, var in each], None
+
+
+def _gaussian(mu, var, c):
+    """A = -1 / (2 var), B = -2 A m, C = A m^2 - ln(2 pi var) / 2, m = mu - c:
+    PRML (2.42) multiplied out."""
+    A, m = -0.5 / var, mu - c
+    return c, A * m**2 - 0.5 * np.log(2 * np.pi * var), -2 * A * m, A
 
 
 def softmax_weights(model):
     """W_ki = ln theta_ki / (1 - theta_ki) and w0_k = ln pi_k +
     sum_i ln(1 - theta_ki), PRML (4.82): a_k(x) = w0_k + W_k^T x."""
-    found = model.coefficients()
-    if not isinstance(model, BernoulliModel) or found is None:
+    bits = isinstance(model, BernoulliModel)
+    if not (bits and (model.theta * model.rest).all()):
         raise ValueError(
             "the discriminants are linear, with finite weights, only for "
             f"Bernoulli features with 0 < theta < 1; got {model}"
         )
-    C, W = found[1]
-    return W, np.log(model.pi) + C.sum(axis=1)
+    C = np.log(model.rest)
+    return np.log(model.theta) - C, np.log(model.pi) + C.sum(axis=1)
 
 
 def sigmoid_weights(model):

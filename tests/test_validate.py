@@ -259,3 +259,43 @@ def test_the_number_of_classes_is_whole():
     for K in (2.5, "2", [2]):
         with pytest.raises(ValueError, match="K must be a whole number; got"):
             validate.classes([0, 1], 2, K)
+
+
+def test_a_block_of_rows_knows_where_it_stands():
+    """Row 0 of the block is row `first` of the matrix; columns do not move."""
+    with pytest.raises(ValueError, match=r"got nan at \[8, 1\]"):
+        validate.finite("X", np.array([[0.0, 1.0], [2.0, np.nan]]), first=7)
+    with pytest.raises(ValueError, match=r"got inf at \[7, 0\]"):
+        validate.finite("X", np.array([[np.inf, 1.0]]), first=7)
+
+
+def test_bits_are_0_and_1():
+    """The first entry that is not is named by its row in the matrix."""
+    x = np.array([[0.0, 1.0], [1.0, 0.0]])
+    assert validate.bits(x, [4, 9]) is x
+    for bad in (0.5, -1, 2, 1 + 1e-15, np.inf):
+        x[1, 0] = bad
+        with pytest.raises(ValueError, match=r"0 and 1 only; .* at \[9, 0\]$"):
+            validate.bits(x, [4, 9])
+    x[0, 1] = np.nan
+    with pytest.raises(ValueError, match=r"nan at \[4, 1\]; .*`observed`"):
+        validate.bits(x, range(4, 9))
+
+
+def test_a_mask_is_boolean_and_of_the_shape_of_x():
+    """None stays None; numbers could be weights and are not taken."""
+    assert validate.mask(None, (1, 2)) is None
+    found = validate.mask([[True, False]], (1, 2))
+    np.testing.assert_array_equal(found, [[True, False]])
+    for bad in ([[1, 0]], [True, False], [[True], [False]]):
+        with pytest.raises(ValueError, match="boolean and of the shape of X"):
+            validate.mask(bad, (1, 2))
+
+
+def test_pseudo_counts_are_one_number_or_two():
+    """Zero is maximum likelihood; negative and infinite counts are refused."""
+    for value, pair in [(0, [0, 0]), (1.5, [1.5, 1.5]), ([0, 2], [0, 2])]:
+        np.testing.assert_array_equal(validate.pseudo_counts(value), pair)
+    for bad in (-1, [1, -1], [1, 2, 3], [], [[1, 2]], np.nan, np.inf, "one"):
+        with pytest.raises(ValueError, match="pseudo_count"):
+            validate.pseudo_counts(bad)
