@@ -74,7 +74,9 @@ def first_term(text, names):
 def reference(app, docname, word, page, anchor):
     """A link to an entry, quieter than other links."""
     uri = f"{app.builder.get_relative_uri(docname, page)}#{anchor}"
-    return nodes.reference("", word, refuri=uri, classes=["term"])
+    return nodes.reference(
+        "", word, refuri=uri, classes=["term"], internal=True
+    )
 
 
 def setup(app):
