@@ -5,7 +5,7 @@ import warnings
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import integrate, optimize, stats
@@ -521,6 +521,7 @@ def test_input_may_be_of_any_make_and_is_left_alone(sample):
     np.testing.assert_array_equal(t, before[1])
 
 
+@settings(deadline=None, max_examples=60)
 @given(
     arrays(float, (6, 2), elements=st.floats(-1e6, 1e6, width=32)),
     arrays(int, 6, elements=st.integers(0, 1)),
@@ -542,6 +543,7 @@ def test_fit_answers_or_says_why_not(Phi, t, alpha, epsilon):
     assert np.isfinite(fit.w).all() and np.isfinite(fit.error)
 
 
+@settings(deadline=None, max_examples=60)
 @given(
     arrays(int, (9, 2), elements=st.integers(-2, 2)),
     arrays(int, 9, elements=st.integers(0, 1)),
