@@ -105,8 +105,7 @@ def fit_gaussian(X, t, *, K=None, smoothing=0.0):
     """
     X = validate.matrix(X, "X")
     t, K = validate.classes(t, len(X), K)
-    if not 0 <= smoothing < np.inf:
-        raise ValueError(f"smoothing must be >= 0; got {smoothing}")
+    smoothing = validate.not_negative("smoothing", smoothing)
     n, (mu, S) = np.zeros((K, 1)), np.zeros((2, K, X.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
         for k, _, x in blocks.by_class(X, t, K):
@@ -138,7 +137,8 @@ def _warn_of_zeros(product):
 
 def _refuse_constants(mu, var, n):
     """Raise a ValueError where a density would be infinitely narrow."""
-    constant = np.argwhere(~(np.sqrt(var.clip(0)) > CONSTANT * np.abs(mu)))
+    least = np.maximum((CONSTANT * mu) ** 2, np.finfo(float).tiny)
+    constant = np.argwhere(~(var > least))
     for k, i in constant[:1]:
         raise ValueError(
             f"feature {i} is constant in the {n[k, 0]:g} rows of class {k}, so "

@@ -17,6 +17,8 @@ from scipy.linalg import qr, solve_triangular
 
 def real(name, value):
     """`value` as float64, or a ValueError if that would lose its meaning."""
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} must not hide entries by a mask of its own")
     try:
         array = np.asarray(value)
     except ValueError as ragged:
@@ -46,7 +48,7 @@ def finite(name, array, first=0):
         where = ", ".join(str(i + first * (j == 0)) for j, i in enumerate(at))
         raise ValueError(
             f"{name} must be finite and below 1e150; "
-            f"got {array[at]:g} at [{where}]"
+            f"got {array[at]:g}{f' at [{where}]' if at else ''}"
         )
     return array
 
@@ -308,6 +310,14 @@ def _whole(name, value):
         raise ValueError(
             f"{name} must be a whole number; got {value!r}"
         ) from None
+
+
+def not_negative(name, value):
+    """One finite number >= 0 as a float."""
+    number = finite(name, real(name, value))
+    if number.shape != () or number < 0:
+        raise ValueError(f"{name} must be >= 0, one number; got {value}")
+    return float(number)
 
 
 def pseudo_counts(value):

@@ -299,3 +299,27 @@ def test_pseudo_counts_are_one_number_or_two():
     for bad in (-1, [1, -1], [1, 2, 3], [], [[1, 2]], np.nan, np.inf, "one"):
         with pytest.raises(ValueError, match="pseudo_count"):
             validate.pseudo_counts(bad)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, 1, True, np.float32(0.5), 1e149])
+def test_one_number_that_is_not_negative(value):
+    """Of any type of number; zero is allowed."""
+    assert validate.not_negative("smoothing", value) == float(value)
+
+
+@pytest.mark.parametrize(
+    "value", [-1e-300, np.nan, np.inf, 1e200, [1], [1, 2], "one", None]
+)
+def test_other_than_one_number_that_is_not_negative(value):
+    """The name is in the message, and no index where there is none."""
+    with pytest.raises(ValueError, match="^smoothing must") as caught:
+        validate.not_negative("smoothing", value)
+    assert "[]" not in str(caught.value)
+
+
+def test_masked_arrays_are_refused_where_they_hide_something():
+    """To NumPy the hidden entries would be ordinary numbers again."""
+    X = np.ma.masked_array([[0.0, 1.0]], mask=[[False, True]])
+    with pytest.raises(ValueError, match="X must not hide entries"):
+        validate.design(X, "X")
+    np.testing.assert_array_equal(validate.design(X[:, :1]), [[0.0]])
