@@ -4,6 +4,7 @@ import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sample
@@ -112,3 +113,64 @@ def test_no_slip_is_planned_and_typographic_at_once():
     planned = {i for row in reader.outline(ROOT) for i in row.slips}
     text = (ROOT / "book" / "back" / "typographic.toml").read_text("utf-8")
     assert not [i for i in planned if f"({i})" in text]
+
+
+def speed(tmp_path, name, cell, growth):
+    """The Markdown about a report of one cell."""
+    common = {
+        "threads": 1,
+        "N": 100000,
+        "D": 50,
+        "prml4": 20.04,
+        "peers": {"slow": 60.0, "fast": 30.0},
+        "fastest": "fast",
+        "ratio": 1.497,
+        "bounds": 2.04,
+        "data_mb": 40.0,
+        "extra_mb": 2.0,
+    }
+    report = {
+        "setting": "Two cores.",
+        "versions": {"numpy": "2.0"},
+        "cells": [common | cell],
+        "other_cells": [],
+        "growth": growth,
+        "import_ms": 3.2,
+    }
+    (tmp_path / f"{name}.json").write_text(json.dumps(report), "utf-8")
+    asked = SimpleNamespace(arguments=[name])
+    return "\n".join(back_matter.SpeedReport.markdown(asked))
+
+
+def test_speed_is_shown_with_the_columns_that_were_measured(book, tmp_path):
+    """Passes for Newton's method; model, task and memory for the others."""
+    newton = {"data": "independent", "passes": [9.0, 0.31]}
+    rows = [{"D": 50, "threads": 1, "exponent": 0.912}]
+    text = speed(tmp_path, "logistic", newton, rows)
+    assert "**BLAS at 1 thread.**" in text and "Two cores." in text
+    assert "  - 30 (fast)" in text and "  - 1.50\n  - 2.0\n" in text
+    assert "  - 9 + 0.31\n  - 0.05\n" in text
+    assert "$N^{0.91}$ at $D = 50$." in text and "Task" not in text
+    lda = {
+        "model": "LDA",
+        "task": "fit",
+        "K": 10,
+        "peers_extra_mb": {"slow": 80.0, "fast": 120.0},
+    }
+    rows = [
+        {"model": "LDA", "threads": n, "exponent": 0.9 + 0.1 * n}
+        for n in (1, 2, 1)
+    ]
+    text = speed(
+        tmp_path, "generative", lda, [*rows, rows[0] | {"exponent": 1.1}]
+    )
+    assert "* - LDA\n  - fit\n  - 100\u202f000\n  - 50\n  - 10\n" in text
+    assert "  - 0.05\n  - 2.00\n" in text and "passes" not in text
+    assert "Time grows like $N^{1.00}$ to $N^{1.10}$." in text
+
+
+def test_speed_before_the_first_run(book):
+    """A word instead of a table."""
+    asked = SimpleNamespace(arguments=["logistic"])
+    (text,) = back_matter.SpeedReport.markdown(asked)
+    assert "make bench" in text

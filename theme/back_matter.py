@@ -342,28 +342,34 @@ def mutant_row(fault):
 
 
 class SpeedReport(Assembled):
-    """What make bench measured, against the peers in the same run."""
+    """What make bench measured, against the peers in the same run.
+
+    The argument is the name of the report: logistic, generative, ...
+    """
+
+    required_arguments = 1
 
     def markdown(self):
-        """The setting, a table for each number of threads, the growth."""
-        path = RESULTS / "logistic.json"
+        """A table for each number of threads, the growth, the setting."""
+        path = RESULTS / f"{self.arguments[0]}.json"
         if not path.exists():
             yield "Nothing has been measured yet: run `make bench`."
             return
         report = json.loads(path.read_text("utf-8"))
-        for threads in sorted({c["threads"] for c in report["cells"]}):
-            yield f"## BLAS at {counted(threads, 'thread')}"
+        cells = report["cells"] + report["other_cells"]
+        shown = [c for c in SPEED_COLUMNS if c[0] in cells[0]]
+        for threads in sorted({c["threads"] for c in cells}):
+            yield f"**BLAS at {counted(threads, 'thread')}.**"
             yield ""
-            cells = [
-                c
-                for c in report["cells"] + report["other_cells"]
-                if c["threads"] == threads
+            rows = [
+                [show(cell) for *_, show in shown]
+                for cell in cells
+                if cell["threads"] == threads
             ]
-            yield from table(SPEED_HEADER, map(speed_row, cells), SPEED_WIDTHS)
+            _, header, widths, _ = zip(*shown, strict=True)
+            yield from table(header, rows, widths)
             yield from growth(report["growth"], threads)
         versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
-        yield "## How it was measured"
-        yield ""
         yield f"{report['setting']} Versions: {versions}."
         yield (
             f"Importing the library adds {report['import_ms']:.0f} ms to "
@@ -371,46 +377,59 @@ class SpeedReport(Assembled):
         )
 
 
-SPEED_HEADER = [
-    "Columns",
-    "N",
-    "D",
-    "prml4, ms",
-    "fastest peer, ms",
-    "peer / prml4",
-    "prml4 / bound",
-    "passes",
-    "extra memory / data",
+# key that a report must have for the column, header, width, what a cell shows
+SPEED_COLUMNS = [
+    ("data", "Columns", 4, lambda c: c["data"]),
+    ("model", "Model", 4, lambda c: c["model"]),
+    ("task", "Task", 4, lambda c: c["task"]),
+    ("N", "N", 3, lambda c: f"{c['N']:,}".replace(",", "\u202f")),
+    ("D", "D", 2, lambda c: c["D"]),
+    ("K", "K", 2, lambda c: c["K"]),
+    ("prml4", "prml4, ms", 3, lambda c: f"{c['prml4']:.3g}"),
+    (
+        "fastest",
+        "fastest peer, ms",
+        5,
+        lambda c: f"{c['peers'][c['fastest']]:.3g} ({c['fastest']})",
+    ),
+    ("ratio", "peer / prml4", 2, lambda c: f"{c['ratio']:.2f}"),
+    ("bounds", "prml4 / bound", 2, lambda c: f"{c['bounds']:.1f}"),
+    (
+        "passes",
+        "passes",
+        3,
+        lambda c: " + ".join(f"{number:g}" for number in c["passes"]),
+    ),
+    (
+        "extra_mb",
+        "extra memory / data",
+        3,
+        lambda c: f"{c['extra_mb'] / c['data_mb']:.2f}",
+    ),
+    (
+        "peers_extra_mb",
+        "leanest peer's",
+        3,
+        lambda c: f"{min(c['peers_extra_mb'].values()) / c['data_mb']:.2f}",
+    ),
 ]
-SPEED_WIDTHS = [4, 3, 2, 3, 5, 2, 2, 3, 3]
-
-
-def speed_row(cell):
-    """One data set: ours, the fastest peer, the ratios, passes, memory."""
-    gradients, hessians = cell["passes"]
-    return [
-        cell["data"],
-        f"{cell['N']:,}".replace(",", "\u202f"),
-        cell["D"],
-        f"{cell['prml4']:.3g}",
-        f"{cell['peers'][cell['fastest']]:.3g} ({cell['fastest']})",
-        f"{cell['ratio']:.2f}",
-        f"{cell['bounds']:.1f}",
-        f"{gradients:g} + {hessians:g}",
-        f"{cell['extra_mb'] / cell['data_mb']:.2f}",
-    ]
 
 
 def growth(rows, threads):
-    """How the time grows with N, one clause for each D."""
-    clauses = [
-        f"$N^{{{row['exponent']:.2f}}}$ at $D = {row['D']}$"
-        for row in rows
-        if row["threads"] == threads
-    ]
-    if clauses:
+    """How the time grows with N: for each D, or from where to where."""
+    rows = [row for row in rows if row["threads"] == threads]
+    powers = sorted(row["exponent"] for row in rows)
+    if powers and "model" in rows[0]:
+        yield (
+            f"Time grows like $N^{{{powers[0]:.2f}}}$ to "
+            f"$N^{{{powers[-1]:.2f}}}$."
+        )
+    elif powers:
+        clauses = (
+            f"$N^{{{row['exponent']:.2f}}}$ at $D = {row['D']}$" for row in rows
+        )
         yield f"Time grows like {', '.join(clauses)}."
-        yield ""
+    yield ""
 
 
 # -------------------------------------------------------------- the reference
