@@ -56,7 +56,7 @@ def pointwise(family, link, t, offset=0.0, *, fisher=False):
             )
             curve = expected if fisher else expected + rest
             curve = np.where(curve > 0, curve, expected)
-        outside = ~np.isfinite(E)
+            outside = ~np.isfinite(E + slope + curve)
         if outside.any():
             E[outside], slope[outside], curve[outside] = np.inf, 0.0, 0.0
         return E, slope, curve
@@ -99,6 +99,13 @@ def working_response(w, Phi, t, family, link=None, offset=0.0):
     a = Phi @ w + offset
     y, slope = link.mean(a), link.slope(a)
     return a - offset + (t - y) / slope, slope**2 / family.variance(y)
+
+
+def fisher_step(w, Phi, t, family, link=None, offset=0.0):
+    """w - S^{-1} grad E = argmin_w sum_n r_n (z_n - w^T phi_n)^2."""
+    z, r = working_response(w, Phi, t, family, link, offset)
+    root = np.sqrt(r)
+    return np.linalg.lstsq(root[:, None] * Phi, root * z)[0]
 
 
 def pearson(t, y, family, weights=None):
@@ -230,7 +237,7 @@ def _objective(given, scale, *, fisher):
 
 def _descend(objective, w0, link, tol):
     """From a sample where a has the scale of a logarithm, else from w0."""
-    if (link is LOG or link.tails) and not objective.alpha.any():
+    if on_log_scale(link) and not objective.alpha.any():
         # without precisions the prior mean is nothing but the start
         return newton.descend(replace(objective, m0=w0), tol=tol)
     return newton.iterate(objective, w0, tol=tol)
@@ -281,8 +288,10 @@ def second_look(best, objective, given):
     share = newton.smallest_share(best.H)
     if best.converged and share >= newton.DEPENDENT:
         step, _ = newton.newton_step(best.gradient, best.H)
-        if newton.farthest_move(objective, step) < MOVES:
+        moves = newton.farthest_move(objective, step) > MOVES
+        if not moves or not on_log_scale(given.link):
             return best, None
+        best = replace(best, converged=False)
     counts = slice(None) if given.weights is None else given.weights > 0
     Phi = given.Phi[counts][:, free]
     validate.independent_columns(Phi, np.flatnonzero(free))
@@ -295,6 +304,11 @@ def second_look(best, objective, given):
         w = solve_triangular(S, v.w)
         best = replace(v, w=w, H=None, gradient=objective(w, order=1)[1])
     return best, None
+
+
+def on_log_scale(link):
+    """Does a change of a by one mean the same whatever the units of t are?"""
+    return link is LOG or link.tails is not None
 
 
 def on_edge(w, given):
@@ -314,7 +328,7 @@ def recession(Phi, t, family, link):
     It must not lower a_n where t_n > low, nor raise it where t_n < high: a
     separating direction of these rows, Albert and Anderson (1984).
     """
-    if link is not LOG and not link.tails:
+    if not on_log_scale(link):
         return "none"
     above, below = t > family.low, t < family.high
     rows = np.vstack([Phi[above], Phi[below]])

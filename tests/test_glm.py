@@ -157,6 +157,8 @@ def test_a_fisher_step_is_a_weighted_least_squares_fit(family, link):
     S = glm.information(w, Phi, family, link, offset=offset)
     g = glm.gradient(w, Phi, t, family, link, offset=offset)
     assert_allclose(w - np.linalg.solve(S, g), want, rtol=1e-9)
+    found = glm.fisher_step(w, Phi, t, family, link, offset)
+    assert_allclose(found, want, rtol=1e-12)
 
 
 def test_pointwise_keeps_curvature_positive():
@@ -178,6 +180,10 @@ def test_pointwise_outside_the_domain():
     terms = glm.pointwise(GAMMA, INVERSE, np.ones(3))
     E, g, h = terms(np.array([-1.0, 0.0, 2.0]), slice(0, 3))
     assert E[0] == 0 and np.all(E[1:] == np.inf)
+    far = glm.pointwise(GAMMA, LOG, np.ones(2))
+    E, slope, _ = far(np.array([-400.0, -800]), slice(0, 2))
+    assert np.all(E == np.inf) and np.all(slope == 0)
+    E = terms(np.array([-1.0, 0.0, 2.0]), slice(0, 3))[0]
     assert np.all(g[1:] == 0) and np.all(h[1:] == 0) and h[0] == 1
 
 
@@ -521,6 +527,14 @@ def test_a_minimum_on_the_edge_is_named():
     with pytest.warns(newton.NotConverged, match="edge of what the link"):
         glm.fit(SQUARE, t, INVERSE_GAUSSIAN, INVERSE)
     assert glm.fit(SQUARE, [1, 0, 0, 2, 3, 9], POISSON, IDENTITY).converged
+
+
+def test_a_mean_that_goes_to_zero_for_ever_is_named():
+    """Gaussian, log link, negative targets: E falls towards y = 0."""
+    with pytest.warns(newton.NotConverged, match="or nowhere"):
+        fit = glm.fit(np.ones((3, 1)), [-1.0, -2.0, 0.5], GAUSSIAN, LOG)
+    assert not fit.converged and fit.separated is None
+    assert glm.fit(np.ones((3, 1)), [-1, -2, 4.0], GAUSSIAN, LOG).converged
 
 
 def test_no_point_inside_the_domain_is_an_error():
