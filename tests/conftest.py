@@ -2,6 +2,16 @@
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+
+# the same examples on every machine, however slow it is
+settings.register_profile(
+    "book",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("book")
 
 
 @pytest.fixture
