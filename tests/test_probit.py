@@ -521,7 +521,7 @@ def test_input_may_be_of_any_make_and_is_left_alone(sample):
     np.testing.assert_array_equal(t, before[1])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     arrays(float, (6, 2), elements=st.floats(-1e6, 1e6, width=32)),
     arrays(int, 6, elements=st.integers(0, 1)),
@@ -543,7 +543,7 @@ def test_fit_answers_or_says_why_not(Phi, t, alpha, epsilon):
     assert np.isfinite(fit.w).all() and np.isfinite(fit.error)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     arrays(int, (9, 2), elements=st.integers(-2, 2)),
     arrays(int, 9, elements=st.integers(0, 1)),
