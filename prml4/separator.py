@@ -72,7 +72,7 @@ def project(w, X):
 def through(points):
     """w with w_0 + w^T x = 0 at D points (D, D), |w| = 1; PRML (4.4).
 
-    The normal is orthogonal to all differences; its largest entry is > 0.
+    Its normal w is orthogonal to all differences; its largest entry is > 0.
     """
     points = validate.design(points, "points")
     D = points.shape[1]
@@ -81,10 +81,7 @@ def through(points):
     centre = points.mean(axis=0)
     _, s, V = np.linalg.svd(points - centre)
     if D > 1 and s[-2] <= 1e-12 * s[0]:
-        raise ValueError(
-            "the points lie in a smaller plane, so that many hyperplanes go "
-            "through them"
-        )
+        raise ValueError("many hyperplanes go through these points")
     normal = V[-1] * np.sign(V[-1, np.abs(V[-1]).argmax()])
     return np.r_[-normal @ centre, normal]
 
@@ -129,7 +126,7 @@ def decide(P, L=None):
 def threshold(L):
     """p* = c / (c + d), c = L_01 - L_00, d = L_10 - L_11: 1 if p(C_1|x) > p*.
 
-    Two classes and two decisions; a mistake must cost more than the truth.
+    A mistake must cost more than the right decision.
     """
     L = validate.design(L, "L")
     if L.shape != (2, 2):
@@ -278,6 +275,11 @@ def pushed(joint, inverses, slope):
         return sum(joint(x) / np.abs(slope(x))[..., None] for x in xs)
 
     return image
+
+
+def squared(joint):
+    """z -> (p(s, C_k) + p(-s, C_k)) / (2 s), s = sqrt z: `pushed` by x^2."""
+    return pushed(joint, [np.sqrt, lambda z: -np.sqrt(z)], lambda x: 2 * x)
 
 
 def regions(w, basis, grid):

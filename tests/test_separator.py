@@ -248,7 +248,8 @@ def test_a_square_creates_overlap_and_a_cube_does_not():
         image = sep.pushed(BELLS, *phi)
         assert sep.bayes_risk(image, ends) == pytest.approx(truth, rel=1e-7)
     z = np.array([0.3, 2.0])
-    both = sep.pushed(BELLS, *square)(z)
+    both = sep.squared(BELLS)(z)
+    np.testing.assert_allclose(both, sep.pushed(BELLS, *square)(z))
     np.testing.assert_allclose(
         both[:, 0],
         (norm(-1).pdf(np.sqrt(z)) + norm(-1).pdf(-np.sqrt(z)))
