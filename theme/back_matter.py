@@ -385,12 +385,12 @@ SPEED_COLUMNS = [
     ("N", "N", 3, lambda c: f"{c['N']:,}".replace(",", "\u202f")),
     ("D", "D", 2, lambda c: c["D"]),
     ("K", "K", 2, lambda c: c["K"]),
-    ("prml4", "prml4, ms", 3, lambda c: f"{c['prml4']:.3g}"),
+    ("prml4", "prml4, ms", 3, lambda c: milliseconds(c["prml4"])),
     (
         "fastest",
         "fastest peer, ms",
         5,
-        lambda c: f"{c['peers'][c['fastest']]:.3g} ({c['fastest']})",
+        lambda c: f"{milliseconds(c['peers'][c['fastest']])} ({c['fastest']})",
     ),
     ("ratio", "peer / prml4", 2, lambda c: f"{c['ratio']:.2f}"),
     ("bounds", "prml4 / bound", 2, lambda c: f"{c['bounds']:.1f}"),
@@ -413,6 +413,11 @@ SPEED_COLUMNS = [
         lambda c: f"{min(c['peers_extra_mb'].values()) / c['data_mb']:.2f}",
     ),
 ]
+
+
+def milliseconds(time):
+    """Three digits or more, without an exponent."""
+    return f"{time:.3g}" if time < 999 else f"{time:.0f}"
 
 
 def growth(rows, threads):
