@@ -95,10 +95,7 @@ def zero_one(K):
 
 
 def with_reject(L, cost):
-    """(L, cost): one more decision, which costs the same for every class.
-
-    Decision J = L.shape[1] is to reject, PRML 1.5.3 and exercise 1.24.
-    """
+    """(L, cost): the last decision is to reject, PRML 1.5.3, exercise 1.24."""
     L = validate.design(L, "L")
     if not 0 <= cost < np.inf:
         raise ValueError(f"the cost of rejecting must be >= 0; got {cost}")
@@ -235,9 +232,9 @@ def risk(decisions, joint, edges, L=None):
             "a decision is needed for each interval; got "
             f"{len(decisions)} decisions and {len(edges)} edges"
         )
-    L = _loss(L, joint, edges)
+    L = None if L is None else validate.design(L, "L")
     return sum(
-        _integral(lambda x, j=j: joint(x) @ L[:, j], ends)
+        _integral(lambda x, j=j: _costs(joint(x), L)[j], *ends)
         for j, ends in zip(decisions, pairwise(edges), strict=True)
     )
 
@@ -247,20 +244,21 @@ def bayes_risk(joint, edges, L=None):
 
     The integrals go from edge to edge: put edges where the decision changes.
     """
-    L = _loss(L, joint, edges)
-    return _integral(lambda x: np.min(joint(x) @ L), edges)
+    L = None if L is None else validate.design(L, "L")
+    return sum(
+        _integral(lambda x: _costs(joint(x), L).min(), *ends)
+        for ends in pairwise(edges)
+    )
 
 
-def _loss(L, joint, edges):
-    """L, or 0-1 loss for as many classes as there are."""
-    K = len(joint(float(np.mean(edges[:2]))))
-    return zero_one(K) if L is None else validate.design(L, "L")
+def _costs(p, L):
+    """sum_k p_k L_kj for each decision j; sum_k p_k - p_j if L is None."""
+    return p.sum() - p if L is None else p @ L
 
 
-def _integral(f, edges):
-    """Sum of the integrals from each edge to the next."""
-    tight = {"epsabs": 1e-13, "epsrel": 1e-11, "limit": 400}
-    return sum(quad(f, a, b, **tight)[0] for a, b in pairwise(edges))
+def _integral(f, a, b):
+    """integral of f from a to b, to eleven digits."""
+    return quad(f, a, b, epsabs=1e-13, epsrel=1e-11, limit=400)[0]
 
 
 def pushed(joint, inverses, slope):

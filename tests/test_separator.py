@@ -63,6 +63,10 @@ def test_the_distance_is_that_to_the_nearest_point(plane):
         assert abs(r[n]) == pytest.approx(np.linalg.norm(x - foot[n]))
         assert np.sign(r[n]) == np.sign(w[0] + w[1:] @ x)
     np.testing.assert_allclose(sep.signed_distance(w, foot), 0, atol=1e-13)
+    np.testing.assert_allclose(
+        sep.signed_distance([3, -2], [1, 4]), [0.5, -2.5]
+    )
+    np.testing.assert_allclose(sep.project([3, -2], [1, 4]), [[1.5], [1.5]])
 
 
 @pytest.mark.parametrize("c", [1e-200, 0.5, 1e140])
@@ -348,6 +352,7 @@ def test_points_must_determine_their_plane():
     "P, said",
     [
         ([[0.5, 0.6]], "sums off by 1.0e-01"),
+        ([[0.5, 0.5], [0.5, 0.6]], "sums off by 1.0e-01"),
         ([[1.2, -0.2]], "smallest entry -0.2"),
         ([[1.0]], r"got shape \(1, 1\)"),
         ([0.5, 0.5], "P must be a matrix"),
@@ -376,6 +381,7 @@ def test_bad_losses_are_named():
     for L, said in [
         ([[0, 0], [1, 0]], "L_01 - L_00 = 0 and"),
         ([[0, 1], [1, 2]], "L_10 - L_11 = -1"),
+        ([[0, 1], [1, 1]], "L_10 - L_11 = 0"),
     ]:
         with pytest.raises(ValueError, match=said):
             sep.threshold(L)
