@@ -29,7 +29,7 @@ def known(Sigma, D, K=None):
     """
     shapes = [(D, D)] if K is None else [(D, D), (K, D, D)]
     Sigma = validate.symmetric("Sigma", Sigma, shapes)
-    return Sigma, _factors(Sigma, np.zeros(Sigma.shape[:-1]), _indefinite)
+    return Sigma, _factors(Sigma, np.zeros_like(Sigma[..., 0]), _indefinite)
 
 
 def estimated(Sigma, mu):
@@ -62,11 +62,12 @@ def _factor(Sigma, size, k, complain):
     if constant.size:
         raise ValueError(complain(k, constant[0], constant=True))
     L, stuck = dpotrf(Sigma / scale / scale[:, None], lower=1, clean=1)
-    pivots = np.diag(L)[: stuck - 1 if stuck else None]
-    close = np.flatnonzero(pivots**2 < SINGULAR)
-    if close.size or stuck:
-        j = close[0] if close.size else stuck - 1
-        raise ValueError(complain(k, j, constant=False))
+    shares = np.diag(L) ** 2
+    if stuck:  # at a pivot that has no root; what follows it is unfinished
+        shares[stuck - 1] = 0.0
+    close = np.flatnonzero(shares < SINGULAR)
+    if close.size:
+        raise ValueError(complain(k, close[0], constant=False))
     return scale[:, None] * L
 
 

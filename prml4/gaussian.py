@@ -63,24 +63,24 @@ def statistics(X, t, K, *, shared=False):
     """
     D = X.shape[1]
     counts, mu = np.zeros(K), np.zeros((K, D))
-    S = np.zeros((1 if shared else K, D, D))
+    S = np.zeros((D, D) if shared else (K, D, D))
     for k in range(K):
         rows = np.flatnonzero(t == k)
         n, total = len(rows), np.zeros(D)
         c = X[rows[:: -(-n // _rows(D))]].mean(axis=0)
-        S_k = S[0 if shared else k]
+        S_k = S if shared else S[k]
         for x in _copies(X, rows):
             x -= c
             total += np.ones(len(x)) @ x
             S_k += x.T @ x
         counts[k], mu[k] = n, c + total / n
         S_k -= np.outer(total, total) / n
-    return counts, mu, S[0] if shared else S
+    return counts, mu, S
 
 
 def _copies(X, rows):
     """X[rows], a block at a time, each of them to be changed at once."""
-    size = _rows(X.shape[1])
+    size = min(_rows(X.shape[1]), len(rows))
     buffer = np.empty((size, X.shape[1]))
     for start in range(0, len(rows), size):
         some = rows[start : start + size]
@@ -152,8 +152,8 @@ def log_joint(model, X):
 def log_likelihood(model, X, t):
     """sum_n ln p(x_n, C_{t_n}), PRML (4.71) for any number of classes."""
     joint = log_joint(model, X)
-    t = validate.labels(t, *joint.shape)
-    return float(joint[np.arange(len(t)), t].sum())
+    N, K = joint.shape
+    return float(joint[np.arange(N), validate.labels(t, N, K)].sum())
 
 
 def predict_proba(model, X):

@@ -138,6 +138,8 @@ def test_targets_by_hand():
         found = covariance.shrink(S, 0.25, target, [0.25, 0.75])
         np.testing.assert_allclose(found, wanted, rtol=1e-15)
         if target != "pooled":
+            three = covariance.shrink(S[[0, 1, 1]], 0.25, target)  # K is not D
+            np.testing.assert_allclose(three[2], wanted[1], rtol=1e-15)
             one = covariance.shrink(S[0], 0.25, target)
             np.testing.assert_allclose(one, wanted[0], rtol=1e-15)
     np.testing.assert_array_equal(covariance.shrink(S, 0.0), S)

@@ -296,10 +296,12 @@ def test_blocks_do_not_show(points, monkeypatch):
     X, t = points
     fits = [fit(X, t) for fit in FITS]
     whole = [gaussian.log_posterior(fit, X) for fit in fits]
-    monkeypatch.setattr(gaussian, "BLOCK", 8 * 3 * 7)
-    for fit, expected in zip(fits, whole, strict=True):
-        found = gaussian.log_posterior(fit, X)
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+    for size in (8 * 3 * 7, 8):  # the latter has no room for a row
+        monkeypatch.setattr(gaussian, "BLOCK", size)
+        for fit, again, expected in zip(FITS, fits, whole, strict=True):
+            np.testing.assert_allclose(fit(X, t).Sigma, again.Sigma, rtol=1e-9)
+            found = gaussian.log_posterior(again, X)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
 def test_bayes_error_counts_the_errors(rng):
@@ -513,11 +515,12 @@ def test_pooled_is_no_target_of_the_pooled():
 )
 def test_bad_input_to_predictions_is_named(rng, shared, X, said):
     """Also where a NaN could be lost in a maximum."""
-    model = random_model(rng, shared=shared)
     calls = gaussian.predict_proba, gaussian.log_posterior, gaussian.predict
-    for call in calls:
-        with pytest.raises(ValueError, match=said):
-            call(model, X)
+    for K in (2, 3):
+        model = random_model(rng, K=K, shared=shared)
+        for call in (*calls, gaussian.log_joint):
+            with pytest.raises(ValueError, match=said):
+                call(model, X)
 
 
 @pytest.mark.parametrize(
