@@ -70,6 +70,7 @@ def test_draws_of_a_mixture_have_its_distribution(rng):
     """Kolmogorov and Smirnov do not object; mean and variance fit."""
     mix = [0.3, 0.7], [-2.0, 1.5], [0.5, 1.2]
     theta = probit.draw_mixture(rng, 20_000, *mix)
+    assert theta.shape == (20_000,)
     assert stats.kstest(theta, probit.mixture_cdf, args=mix).pvalue > 1e-3
 
 
