@@ -56,7 +56,7 @@ def pointwise(family, link, t, offset=0.0, *, fisher=False):
             )
             curve = expected if fisher else expected + rest
             curve = np.where(curve > 0, curve, expected)
-            outside = ~np.isfinite(E + slope + curve)
+            outside = ~(np.isfinite(E) & np.isfinite(curve))
         if outside.any():
             E[outside], slope[outside], curve[outside] = np.inf, 0.0, 0.0
         return E, slope, curve
@@ -65,13 +65,13 @@ def pointwise(family, link, t, offset=0.0, *, fisher=False):
 
 
 def error(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
-    """E(w) = sum_n c_n d_n / 2 = -s ln p(t|w) + constant, PRML (4.122)."""
+    """E(w) = sum_n c_n d_n / 2 = -s ln p(t|w) + constant, PRML (4.121)."""
     terms = pointwise(family, link or family.links[0], t, offset)
     return newton.row_pass(Phi, w, terms, weights=weights, order=1)[0]
 
 
 def gradient(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
-    """grad E = sum_n c_n (y_n - t_n) eta'_n phi_n, s times PRML (4.123)."""
+    """grad E = sum_n c_n (y_n - t_n) eta'_n phi_n, -s times PRML (4.122)."""
     terms = pointwise(family, link or family.links[0], t, offset)
     return newton.row_pass(Phi, w, terms, weights=weights, order=1)[1]
 

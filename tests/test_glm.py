@@ -171,6 +171,8 @@ def test_pointwise_keeps_curvature_positive():
     assert_allclose(
         glm.pointwise(GAUSSIAN, LOG, t)(a, slice(0, 2))[2], [1.5, 1.0]
     )
+    none = glm.pointwise(POISSON, IDENTITY, np.zeros(1))
+    assert_allclose(none(np.ones(1), slice(0, 1))[2], 1.0)  # not 0
     fisher = glm.pointwise(GAUSSIAN, LOG, t, fisher=True)
     assert_allclose(fisher(a, slice(0, 2))[2], [1.0, 1.0])
 
