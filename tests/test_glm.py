@@ -579,7 +579,7 @@ def test_inputs_stay_as_they_are_whatever_their_kind():
     assert_allclose(single.w, want, rtol=1e-5)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(arrays(float, 8, elements=st.floats(0.01, 100)))
 def test_any_positive_targets_are_fitted_or_refused_by_name(t):
     """Gamma and inverse Gaussian, every link: converged, or a warning."""
