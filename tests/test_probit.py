@@ -365,6 +365,9 @@ def test_label_noise_is_recovered(rng, f):
     assert np.abs(z).max() < 4
     g = probit.joint_gradient(np.append(fit.w, fit.epsilon), Phi, t, f)
     assert np.abs(g).max() < 1e-4
+    np.testing.assert_allclose(fit.gradient, g[:3], atol=1e-9)
+    H = probit.hessian(fit.w, Phi, t, f, fit.epsilon)
+    np.testing.assert_allclose(fit.H, H)
     given = probit.fit(Phi, t, activation=f, epsilon=fit.epsilon)
     np.testing.assert_allclose(given.w, fit.w, rtol=1e-5)
     assert given.error == pytest.approx(fit.error, rel=1e-10)
