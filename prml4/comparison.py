@@ -1,0 +1,302 @@
+"""Judging probabilities, and two ways to come by them, PRML 1.5.4, 4.3.
+
+P       (N, K)  predicted probabilities p(C_k|x_n); or (N,): p(C_1|x_n), K = 2
+y       (N,)    p(C_1|x_n) where there are two classes
+t       (N,)    class numbers 0, ..., K - 1
+losses  (N,)    what each row costs, smaller is better
+fold    (N,)    which part of the data a row belongs to, 0, ..., F - 1
+X, U    (N, D)  inputs with and without known class
+w       (D + 1,)  weights of a linear rule, the bias first
+
+A method is a function learn(X, t) -> predict with predict(X) -> P.
+"""
+
+import warnings
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from prml4 import gaussian, naive_bayes, softmax, validate
+from prml4.data import with_bias
+from prml4.newton import NotConverged
+from prml4.special import logsumexp
+
+
+class ImpossibleEvent(UserWarning):
+    """What happened had been given probability zero: the log loss is inf."""
+
+
+# Losses of single rows, and their mean.
+
+
+def predictions(P, t):
+    """P (N, K) with rows that sum to 1, P >= 0, and t (N,) in 0, ..., K - 1."""
+    P = validate.real("P", P)
+    P = validate.design(np.c_[1 - P, P] if P.ndim == 1 else P, "P")
+    if P.shape[1] < 2 or P.min() < 0 or np.abs(P.sum(1) - 1).max() > 1e-9:
+        raise ValueError(
+            "P must hold probabilities in [0, 1] of at least two classes, with "
+            f"sum 1 in each row; got {P}"
+        )
+    return P, validate.labels(t, *P.shape)
+
+
+def log_losses(P, t):
+    """-ln p(C_{t_n}|x_n), the terms of PRML (4.108); Good (1952)."""
+    P, t = predictions(P, t)
+    own = P[np.arange(len(t)), t]
+    if not own.all():
+        warnings.warn(
+            f"row {np.argmin(own)} is of class {t[np.argmin(own)]}, to which "
+            "probability 0 had been given: its log loss is infinite",
+            ImpossibleEvent,
+            stacklevel=2,
+        )
+    with np.errstate(divide="ignore"):
+        return -np.log(own)
+
+
+def brier_scores(P, t):
+    """1/2 sum_k (p_nk - t_nk)^2, for K = 2 the square of y_n - t_n.
+
+    Half of what Brier (1950) proposed.
+    """
+    P, t = predictions(P, t)
+    return 0.5 * np.sum((P - np.eye(P.shape[1])[t]) ** 2, axis=1)
+
+
+def mistakes(P, t):
+    """1 where argmax_k p_nk != t_n, else 0, PRML 1.5.1."""
+    P, t = predictions(P, t)
+    return (P.argmax(axis=1) != t).astype(float)
+
+
+@dataclass(frozen=True)
+class Score:
+    """A mean over rows, and how far it can be trusted."""
+
+    value: float  # mean loss
+    error: float  # its standard error
+    N: int  # rows
+
+    def __str__(self):
+        return f"{self.value:.4f} ± {self.error:.4f}"
+
+
+def score(losses):
+    """m = sum_n l_n / N and its standard error s / sqrt(N),
+    s^2 = sum_n (l_n - m)^2 / (N - 1)."""
+    losses = validate.real("losses", losses)
+    N = losses.size
+    if losses.ndim != 1 or N < 2 or np.isnan(losses).any():
+        raise ValueError(
+            f"losses must be two numbers or more, no NaN; got {losses}"
+        )
+    if np.isinf(losses).any():
+        return Score(float(losses.mean()), np.inf, N)
+    return Score(float(losses.mean()), float(losses.std(ddof=1) / N**0.5), N)
+
+
+# Calibration.
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What was said and what happened, bin by bin; empty bins are left out."""
+
+    n: np.ndarray  # (B,) rows
+    y: np.ndarray  # (B,) mean prediction
+    o: np.ndarray  # (B,) relative frequency of class 1
+    low: np.ndarray  # (B,) lower end of Wilson's interval for it
+    high: np.ndarray  # (B,) upper end
+    within: float  # sum_n {(y_n - y_b)^2 - 2 (y_n - y_b)(t_n - o_b)} / N
+
+    @property
+    def calibration(self):
+        """sum_b n_b (y_b - o_b)^2 / N, Murphy (1973)."""
+        return float(self.n @ (self.y - self.o) ** 2 / self.n.sum())
+
+    @property
+    def refinement(self):
+        """sum_b n_b o_b (1 - o_b) / N = uncertainty - resolution."""
+        return float(self.n @ (self.o * (1 - self.o)) / self.n.sum())
+
+    @property
+    def uncertainty(self):
+        """o (1 - o), o the frequency of class 1 in all rows."""
+        o = self.n @ self.o / self.n.sum()
+        return float(o * (1 - o))
+
+    @property
+    def resolution(self):
+        """sum_b n_b (o_b - o)^2 / N, o the frequency in all rows."""
+        o = self.n @ self.o / self.n.sum()
+        return float(self.n @ (self.o - o) ** 2 / self.n.sum())
+
+
+def wilson(k, n, z=1.96):
+    """The p with (k/n - p)^2 = z^2 p (1 - p) / n, both; Wilson (1927)."""
+    k, n = np.asarray(k, float), np.asarray(n, float)
+    half = z * np.sqrt(k * (n - k) / n + z**2 / 4)
+    ends = np.array([k + z**2 / 2 - half, k + z**2 / 2 + half])
+    return ends / (n + z**2)
+
+
+def calibration(y, t, *, bins=10, z=1.96):
+    """y_b, o_b = means of y_n and t_n over bin b; Murphy (1973).
+
+    `bins` is a number of equal ones in [0, 1], or the edges between them.
+    """
+    P, t = predictions(y, t)
+    y = P[:, 1]
+    if P.shape[1] != 2:
+        raise ValueError(f"calibration is for two classes; got {P.shape[1]}")
+    edges = np.arange(1, bins) / bins if np.ndim(bins) == 0 else np.sort(bins)
+    b = np.searchsorted(edges, y, side="right")
+    _, b, n = np.unique(b, return_inverse=True, return_counts=True)
+    mean, ones = np.bincount(b, y) / n, np.bincount(b, t)
+    d = y - mean[b]
+    within = np.mean(d**2 - 2 * d * (t - (ones / n)[b]))
+    return Calibration(n, mean, ones / n, *wilson(ones, n, z), float(within))
+
+
+# Other priors.
+
+
+def shift_prior(P, old, new):
+    """p'(C_k|x) = p(C_k|x) r_k / sum_j p(C_j|x) r_j, r = new / old, PRML 1.5.4.
+
+    For classes that are as they were, but come in new proportions.
+    """
+    P, _ = predictions(P, np.zeros(len(P)))
+    K = P.shape[1]
+    old, new = (validate.probabilities("prior", p, K) for p in (old, new))
+    joint = P * (new / old)
+    return joint / joint.sum(axis=1, keepdims=True)
+
+
+def estimate_prior(P, old, *, tol=1e-10, max_iter=10_000):
+    """q <- mean_n p'(C_k|x_n; q): argmax_q sum_n ln sum_k q_k p_nk / old_k;
+    Saerens, Latinne and Decaestecker (2002). No labels are needed."""
+    q = np.array(old, dtype=float)
+    for _ in range(max_iter):
+        before, q = q, shift_prior(P, old, q).mean(axis=0)
+        if np.abs(q - before).max() <= tol:
+            return q
+    raise ValueError(
+        f"the prior still moves after {max_iter} steps; is a class absent?"
+    )
+
+
+# Held-out rows.
+
+
+def folds(rng, t, F):
+    """fold (N,): each class dealt out in turn, n_k / F rows or one more."""
+    t = validate.real("t", t)
+    t, _ = validate.classes(t, t.size)
+    if F != int(F) or not 2 <= F <= np.bincount(t).min():
+        raise ValueError(
+            f"F must be a whole number from 2 to {np.bincount(t).min()}, the "
+            f"rows of the smallest class; got {F}"
+        )
+    order = rng.permutation(t.size)
+    fold = np.empty(t.size, dtype=int)
+    fold[order[np.argsort(t[order], kind="stable")]] = np.arange(t.size) % F
+    return fold
+
+
+def cross_predict(learn, X, t, fold):
+    """P_n = learn(rows of other folds)(x_n): no row judges what it taught."""
+    X, fold = validate.design(X, "X"), np.asarray(fold)
+    t, K = validate.classes(t, len(X))
+    P = np.empty((len(X), K))
+    for f in np.unique(fold):
+        held = fold == f
+        if np.unique(t[~held]).size < K:
+            raise ValueError(f"without fold {f} a class has no rows left")
+        P[held] = learn(X[~held], t[~held])(X[held])
+    return P
+
+
+def lda(X, t, **options):
+    """P = p(C_k|x) of gaussian.fit_lda(X, t), PRML (4.62), (4.68)."""
+    return partial(gaussian.predict_proba, gaussian.fit_lda(X, t, **options))
+
+
+def qda(X, t, **options):
+    """P = p(C_k|x) of gaussian.fit_qda(X, t), PRML (4.62)."""
+    return partial(gaussian.predict_proba, gaussian.fit_qda(X, t, **options))
+
+
+def naive(X, t, **options):
+    """P = p(C_k|x) of naive_bayes.fit_gaussian(X, t), PRML 4.2.3."""
+    model = naive_bayes.fit_gaussian(X, t, **options)
+    return partial(naive_bayes.predict_proba, model)
+
+
+def naive_bits(X, t, **options):
+    """P = p(C_k|x) of naive_bayes.fit_bernoulli(X, t), PRML (4.81)."""
+    model = naive_bayes.fit_bernoulli(X, t, **options)
+    return partial(naive_bayes.predict_proba, model)
+
+
+def regression(X, t, **options):
+    """P = softmax(W phi), phi = (1, x), of softmax.fit, PRML (4.104)."""
+    W = softmax.fit(with_bias(X), t, **options).W
+    return lambda X: softmax.predict_proba(with_bias(X), W)
+
+
+# Rows without labels.
+
+
+@dataclass(frozen=True, eq=False)
+class EMFit:
+    """The model where EM stopped, and the way it took."""
+
+    model: gaussian.GaussianModel
+    converged: bool
+    trace: tuple[float, ...]  # ln p(X, t, U) before every step and at the end
+
+
+def likelihood(model, X, t, U):
+    """sum_n ln p(x_n, C_{t_n}) + sum_m ln sum_k p(u_m, C_k), PRML (9.14)."""
+    known = gaussian.log_likelihood(model, X, t)
+    return known + float(logsumexp(gaussian.log_joint(model, U), 1).sum())
+
+
+def em_step(model, X, t, U):
+    """r_nk = p(C_k|x_n), then n_k = sum_n r_nk and pi, mu, Sigma weighted by
+    them, PRML (9.23)-(9.26); r_nk is 0 or 1 where the class is known."""
+    K = len(model.pi)
+    known = np.eye(K)[validate.labels(t, len(X), K)]
+    R = np.vstack([known, gaussian.predict_proba(model, U)])
+    Z, n = np.vstack([X, U]), R.sum(axis=0)
+    mu = R.T @ Z / n[:, None]
+    S = [(R[:, [k]] * (Z - m)).T @ (Z - m) for k, m in enumerate(mu)]
+    Sigma = np.sum(S, axis=0) / len(Z) if model.shared else S / n[:, None, None]
+    return gaussian.model(n / len(Z), mu, Sigma)
+
+
+def fit_em(X, t, U, *, start=None, tol=1e-9, max_iter=1000):
+    """argmax of `likelihood` by EM, Dempster, Laird and Rubin (1977).
+
+    It starts from fit_lda(X, t), or from a model (shared Sigma or not), and
+    stops when a step gains less than tol per row.
+    """
+    X, U = validate.design(X, "X"), validate.design(U, "U")
+    t, _ = validate.classes(t, len(X))
+    model = gaussian.fit_lda(X, t) if start is None else start
+    trace = [likelihood(model, X, t, U)]
+    for _ in range(max_iter):
+        model = em_step(model, X, t, U)
+        trace.append(likelihood(model, X, t, U))
+        if trace[-1] - trace[-2] <= tol * (len(X) + len(U)):
+            return EMFit(model, True, tuple(trace))
+    warnings.warn(
+        f"EM still gained {trace[-1] - trace[-2]:.1e} in step {max_iter}",
+        NotConverged,
+        stacklevel=2,
+    )
+    return EMFit(model, False, tuple(trace))
