@@ -239,7 +239,7 @@ def _shape(s):
     y, last = 2 * s, np.inf
     while True:
         a = 1 / y
-        slope = np.clip(a * (a * polygamma(1, a) - 1), 0.5, 1)
+        slope = max(a * (a * polygamma(1, a) - 1), 0.5)
         step = (_log_less_digamma(a) - s) / slope
         if not abs(step) < last / 2:
             return a
@@ -257,9 +257,6 @@ def _concentrated(m):
     """a with -log sum_k exp(m_k) = (K - 1) / (2 sum_k a_k), as for large a."""
     a = (len(m) - 1) / (-2 * special.logsumexp(m)) * special.softmax(m)
     return np.maximum(a, 0.5 / (1 - m))  # m is below 0
-
-
-# -- what comes in -------------------------------------------------------------
 
 
 def _at_least(least, number, of_what):

@@ -83,3 +83,16 @@ def test_what_is_no_gaussian():
         natural_gaussian.natural(np.zeros(2), [[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(ValueError, match=r"S must have shape \(2, 2\)"):
         natural_gaussian.natural(np.zeros(2), np.eye(3))
+
+
+def test_many_dimensions(rng):
+    """The size of the matrix is found from that of the vector."""
+    mu, S = rng.standard_normal(20), np.diag(np.arange(1.0, 21.0))
+    m = natural_gaussian.mean(natural_gaussian.natural(mu, S))
+    np.testing.assert_allclose(m, products(mu[None])[0] + products_of(S))
+
+
+def products_of(S):
+    """Zeros for x, S_ij for x_i x_j."""
+    pairs = [S[i, j] for i in range(len(S)) for j in range(i + 1)]
+    return np.append(np.zeros(len(S)), pairs)
