@@ -218,14 +218,12 @@ def _refuse_impossible(a, start):
 
 
 def _discriminants(model, joint):
-    """(x, m) -> a_k = ln pi_k + sum_i ln p(x_i|C_k), i observed, or a_k - a_0,
-    which is enough for a posterior and one row of each product less."""
+    """(x, m) -> a_k = ln pi_k + sum_i ln p(x_i|C_k), i observed; (K, n), less
+    the sum of class 0 where the joint is not needed: one row of it less."""
     log_pi, (parts, zeros) = np.log(model.pi)[:, None], _polynomials(model)
     first = 0 if joint or len(parts) > 1 else 1
     if first:
-        ((c, *powers),) = parts
-        parts = [(c, *(P[1:] - P[0] for P in powers))]
-        log_pi = log_pi - log_pi[0]
+        parts = [(c, *(P[1:] - P[0] for P in powers)) for c, *powers in parts]
 
     def evaluate(x, m):
         a = np.zeros((len(log_pi), len(x)))
@@ -253,7 +251,8 @@ def _polynomials(model):
     class. The second result counts the factors 0, which the first leaves out.
     """
     if isinstance(model, BernoulliModel):
-        never, always = 1.0 * (model.theta == 0), 1.0 * (model.rest == 0)
+        never = (model.theta == 0).astype(float)
+        always = (model.rest == 0).astype(float)
         C, zeros = np.log(model.rest + always), (0.0, always, never - always)
         B = np.log(model.theta + never) - C
         return [(0.0, C, B)], zeros if never.any() or always.any() else None

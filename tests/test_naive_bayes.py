@@ -297,6 +297,31 @@ def test_far_means_keep_their_digits(rng):
     assert len(naive_bayes._polynomials(model)[0]) == 3
 
 
+@pytest.mark.parametrize(
+    "first", [[0.0, 1.0], [1e4, 1e4 + 1], [0.0, 1e4], [1e4, 0.0, -1e4]]
+)
+@pytest.mark.parametrize("hide", [False, True])
+def test_far_or_near_the_joint_is_the_same_sum(rng, first, hide):
+    """About zero, about the mean of all, about each mean; scipy's density."""
+    K = len(first)
+    mu = np.column_stack([first, rng.standard_normal((K, 2))])
+    model = naive_bayes.gaussian(
+        rng.dirichlet(np.full(K, 4.0)), mu, rng.uniform(0.5, 2, (K, 3))
+    )
+    X = naive_bayes.sample(rng, model, rng.integers(0, K, 30))
+    seen = rng.random(X.shape) < (0.6 if hide else 1)
+    each = [
+        stats.norm(m, np.sqrt(v)).logpdf(X) * seen
+        for m, v in zip(model.mu, model.var, strict=True)
+    ]
+    joint = np.sum(each, axis=2).T + np.log(model.pi)
+    gaps = np.where(seen, X, np.nan)
+    found = naive_bayes.log_joint(model, gaps, seen if hide else None)
+    np.testing.assert_allclose(found, joint, rtol=1e-9, atol=1e-9)
+    y = naive_bayes.predict_proba(model, gaps, seen if hide else None)
+    np.testing.assert_allclose(y, softmax(joint), atol=1e-9)
+
+
 def test_thousands_of_features_do_not_underflow(rng):
     """The product of the factors is 0 in doubles, its logarithm -3e4."""
     model = random_bernoulli(rng, D=50_000, K=2)
