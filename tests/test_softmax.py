@@ -140,6 +140,22 @@ def test_one_row_is_exact_however_large_the_activations(a, t):
     assert [E[0], *D[:, 0], *Y[:, 0]] == pytest.approx(want, **close)
 
 
+def test_a_sure_prediction_keeps_its_digits():
+    """An error of 1e-20 is not rounded to 0, nor is its gradient."""
+    a = np.array([[0.0], [-46.0], [-60.0]])
+    E, D, _ = softmax.cross_entropy(a.copy(), np.array([0]))
+    rest = np.exp(-46.0) + np.exp(-60.0)
+    assert E[0] == pytest.approx(rest, rel=1e-12)
+    assert D[0, 0] == pytest.approx(-rest, rel=1e-12)
+
+
+def test_a_row_may_be_longer_than_a_block(rng):
+    """600000 columns, two rows: a block is never empty."""
+    Phi, W = rng.random((2, 600000)), np.zeros((2, 600000))
+    G = softmax.gradient(W, Phi, [0, 1])
+    np.testing.assert_allclose(G[0], (Phi[1] - Phi[0]) / 2, atol=1e-15)
+
+
 def test_activations_of_1e8_are_no_trouble(data):
     """Probabilities, error, gradient and Hessian stay finite and right."""
     Phi, t = data
@@ -374,6 +390,20 @@ def test_separation_of_many_rows_is_found_too(rng):
     t = (Phi @ rng.standard_normal((30, 9))).argmax(axis=1)
     with pytest.warns(logistic.SeparableDataWarning, match=r"\(complete\)"):
         assert softmax.fit(Phi, t).separated == "complete"
+
+
+def test_a_row_of_weight_zero_decides_nothing(data):
+    """Left with the rows on the right side the classes are separable."""
+    Phi, _ = data
+    best = (Phi @ np.array([[1, 2, 0], [1, -1, 2], [1, -1, -2]]).T).argmax(1)
+    right = np.arange(90) % 6 > 0
+    t = np.where(right, best, (best + 1) % 3)
+    for method in ("newton", "newton-cg"):
+        with pytest.warns(logistic.SeparableDataWarning, match="complete"):
+            softmax.fit(Phi, t, weights=0.5 * right, method=method)
+    alone = np.c_[Phi, ~right]  # a column that only absent rows have
+    with pytest.raises(ValueError, match="column 3 is zero"):
+        softmax.fit(alone, t, weights=0.5 * right)
 
 
 def test_dependent_columns_are_an_error_without_a_prior(data):
