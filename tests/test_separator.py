@@ -185,6 +185,8 @@ def test_the_mean_loss_is_a_sum_over_the_confusion_matrix(rng):
     expected = sum(counts[k, i] * L[k, i] for k in range(3) for i in range(3))
     assert sep.mean_loss(t, j, L) == pytest.approx(expected / 50)
     assert sep.mean_loss(t.astype(float), j, L) == sep.mean_loss(t, j, L)
+    wide = sep.with_reject(L, 0.5)
+    assert sep.mean_loss([0, 2], [3, 1], wide) == (0.5 + L[2, 1]) / 2
 
 
 def test_the_reject_curve_by_brute_force(rng):
