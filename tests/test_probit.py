@@ -1,6 +1,7 @@
 """prml4.probit: thresholds, the probit error, and labels that may be wrong."""
 
 import warnings
+from dataclasses import replace
 
 import mpmath as mp
 import numpy as np
@@ -297,6 +298,13 @@ def test_newton_is_quadratic_where_scoring_is_linear(sample):
     assert len(newtons.trace) < len(scoring.trace)
 
 
+def test_newton_with_noise_knows_the_prior(sample):
+    """Its curvature added; without it a strong prior would take hundreds."""
+    Phi, t, _ = sample
+    fit = probit.fit(Phi, t, epsilon=0.1, alpha=20.0)
+    assert fit.converged and len(fit.trace) < 10
+
+
 def test_probit_equals_statsmodels(sample):
     """Its Probit reports observed, its GLM expected standard errors."""
     api = pytest.importorskip("statsmodels.api")
@@ -446,6 +454,16 @@ def test_with_noise_overlapping_data_may_lack_a_minimum():
     step = -np.log(0.05) - 11 * np.log(0.95)
     assert fit.error == pytest.approx(step)
     assert probit.fit(Phi, t, epsilon=0.05, alpha=0.01).converged
+
+
+def test_only_noise_can_take_the_minimum_away_unseen(sample):
+    """Too few steps are too few; with epsilon there is another suspicion."""
+    Phi, t, _ = sample
+    stopped = replace(probit.fit(Phi, t), converged=False)
+    for epsilon, suspects in ((0.0, False), (0.1, True)):
+        with pytest.warns(newton.NotConverged, match="stopped after") as said:
+            probit._complain(replace(stopped, epsilon=epsilon))
+        assert ("no minimum" in str(said[0].message)) == suspects
 
 
 def test_with_noise_there_may_be_two_valleys():
