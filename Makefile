@@ -52,6 +52,8 @@ lint: .venv/ok  ## style of code and notebooks
 bench: .venv/bench  ## time the library against its peers
 	$(V)/python benchmarks/logistic.py
 	$(V)/python benchmarks/generative.py
+	$(V)/python benchmarks/softmax.py
+	$(V)/python benchmarks/glm.py
 
 mutants: .venv/ok  ## plant errors in the library and see who notices
 	$(V)/python tools/mutants.py

@@ -356,7 +356,7 @@ class SpeedReport(Assembled):
             yield "Nothing has been measured yet: run `make bench`."
             return
         report = json.loads(path.read_text("utf-8"))
-        cells = report["cells"] + report["other_cells"]
+        cells = report["cells"] + report.get("other_cells", [])
         shown = [c for c in SPEED_COLUMNS if c[0] in cells[0]]
         for threads in sorted({c["threads"] for c in cells}):
             yield f"**BLAS at {counted(threads, 'thread')}.**"
@@ -368,13 +368,14 @@ class SpeedReport(Assembled):
             ]
             _, header, widths, _ = zip(*shown, strict=True)
             yield from table(header, rows, widths)
-            yield from growth(report["growth"], threads)
+            yield from growth(report.get("growth", []), threads)
         versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
         yield f"{report['setting']} Versions: {versions}."
-        yield (
-            f"Importing the library adds {report['import_ms']:.0f} ms to "
-            "importing NumPy and SciPy."
-        )
+        if "import_ms" in report:
+            yield (
+                f"Importing the library adds {report['import_ms']:.0f} ms to "
+                "importing NumPy and SciPy."
+            )
 
 
 # key that a report must have for the column, header, width, what a cell shows
