@@ -25,6 +25,7 @@ from prml4.logistic import SeparableDataWarning, settled
 from prml4.separation import Separation
 from prml4.separation import separation as of_one_class
 
+FAR = 15  # log odds that a fit leaves behind on a ray, and hardly elsewhere
 BLOCK = 2**20  # bytes of Phi worked on at once where Hessians are formed
 
 
@@ -351,7 +352,7 @@ def second_look(best, problem, method, tol):
     validate.independent_columns(Phi, np.flatnonzero(free))
     kind = "complete"
     if not free.all() or margins(problem.whole(best.w), Phi, t).min() <= 0:
-        kind = separation(Phi, t).kind
+        kind = kind_of_ray(problem.predictor(best.w)[:, counts], Phi, t)
     if kind != "none":
         return replace(best, converged=False), kind
     if not free.all():
@@ -388,6 +389,32 @@ def margins(W, Phi, t):
     own = np.take_along_axis(A, t, axis=1)
     np.put_along_axis(A, t, -np.inf, axis=1)
     return own[:, 0] - A.max(axis=1)
+
+
+def kind_of_ray(A, Phi, t):
+    """Along which separation a fit went off, from its activations A, (K, N).
+
+    On a ray along which E falls for ever the margins (u_t - u_k)^T phi_n that
+    stay finite are zero.  The directions that leave those alone are few, and
+    for them a small linear programme decides about the others.
+    """
+    K, M = len(A), Phi.shape[1]
+    far = np.take_along_axis(A, t[None], axis=0) - A > FAR
+    Phi, S = Phi / np.abs(Phi).max(axis=0), np.zeros((K, K, M, M))
+    for j in range(K):
+        for k in range(j):
+            rows = (t == j) & ~far[k] | (t == k) & ~far[j]
+            S[j, k] = Phi[rows].T @ Phi[rows]
+    values, U = np.linalg.eigh(as_matrix(with_diagonal(S)[:-1, :-1]))
+    gains = []
+    for u in U.T[values <= 1e-12 * max(values[-1], 1)]:
+        Z = np.vstack([u.reshape(K - 1, M), 0 * Phi[0]]) @ Phi.T
+        gains.append((np.take_along_axis(Z, t[None], axis=0) - Z)[far])
+    if not gains or not far.any():
+        return "none"
+    kind = of_one_class(np.transpose(gains), np.ones(far.sum())).kind
+    every = far.sum() == (K - 1) * len(t)
+    return "quasi-complete" if kind == "complete" and not every else kind
 
 
 def separation(Phi, t):

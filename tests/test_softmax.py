@@ -524,3 +524,18 @@ def test_input_may_be_of_any_make_and_is_left_alone(rng, method):
         np.testing.assert_allclose(fit.W, W, rtol=1e-6)
     np.testing.assert_array_equal(broad, before[0])
     np.testing.assert_array_equal(t, before[1])
+
+
+def test_a_rare_dummy_among_many_weights_is_found_quickly(rng):
+    """354 differences; no linear programme over all rows is needed."""
+    Phi, t = wide(rng, 3000, 60, 7)
+    Phi[:, 5] = 0
+    Phi[np.flatnonzero(t == 2)[:3], 5] = 1
+    with pytest.warns(logistic.SeparableDataWarning, match="quasi-complete"):
+        assert softmax.fit(Phi, t).separated == "quasi-complete"
+    Phi[np.flatnonzero(t == 1)[:3], 5] = 1
+    Phi[np.flatnonzero(t == 0)[:3], 5] = 1
+    with pytest.warns(logistic.SeparableDataWarning, match="quasi-complete"):
+        assert softmax.fit(Phi, t).separated == "quasi-complete"
+    Phi[[np.flatnonzero(t == k)[4] for k in range(7)], 5] = 1
+    assert softmax.fit(Phi, t).converged
