@@ -264,8 +264,14 @@ def table(args, names):
     for name, n in zip("NMKL", sizes, strict=False):  # N: rows of the tallest
         found |= {name: n, f"({name} − 1)": n - 1}
         found[f"({name} − 1)/{name}"] = (n - 1) / n
-    inverse = {f"1/{name}": 1 / x for name, x in found.items()}
-    return found | inverse | {f"{name}²": x * x for name, x in found.items()}
+    inverse = {_inverted(name): 1 / x for name, x in found.items()}
+    squares = {f"{n}²": x * x for n, x in found.items() if "/" not in n}
+    return found | inverse | squares
+
+
+def _inverted(name):
+    """'1/N' of 'N', and 'N/(N − 1)' of '(N − 1)/N'."""
+    return "/".join(reversed(name.split("/"))) if "/" in name else f"1/{name}"
 
 
 # -- hypotheses ------------------------------------------------------------

@@ -78,6 +78,7 @@ NAMED = {
     "a factor 2/N": (lambda *a: 2 * G(*a) / N, G, g),
     "a factor 1/(N − 1)": (lambda *a: H(*a) / (N - 1), H, h),
     "a factor (N − 1)/N": (lambda *a: H(*a) * (N - 1) / N, H, h),
+    "a factor N/(N − 1)": (lambda *a: H(*a) * N / (N - 1), H, h),
     "the sign is flipped and it is off by a factor 1/N": (
         lambda *a: -E(*a) / N, E, g),
     "it is zero": (lambda *a: 0 * G(*a), G, g),
