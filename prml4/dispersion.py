@@ -233,7 +233,7 @@ def row_terms(family, link, a, t):
         return E, slope, expected, observed - expected
     y = link.mean(a)
     first, second = factor(family, link, a)
-    inside = (a < link.high) & (y > family.low) & (y < family.high)
+    inside = (a < link.high) & (y > family.low)
     E = np.where(inside, family.half_deviance(t, y), np.inf)
     expected = family.variance(y) * first**2
     return E, (y - t) * first, expected, (y - t) * second

@@ -232,6 +232,8 @@ def test_outside_the_domain_the_error_is_infinite():
         ]:
             E = dispersion.row_terms(family, link, np.array(a), np.ones(3))[0]
             assert E[0] == 0 and np.all(E[1:] == np.inf)
+        nothing = dispersion.row_terms(POISSON, IDENTITY, np.zeros(1), 0.0)
+        assert nothing[0] == np.inf  # a count of zero, a mean of zero
     a = np.array([-1.0, 0.0, 1.0])
     assert np.all(
         np.isfinite(dispersion.row_terms(GAUSSIAN, IDENTITY, a, a)[0])

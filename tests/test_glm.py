@@ -1,6 +1,7 @@
 """prml4.glm: formulas, the fit against other programs, and what goes wrong."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -411,10 +412,155 @@ def test_nearly_dependent_columns_are_orthogonalised():
     good = np.c_[np.ones(200), x, noise]
     bad = np.c_[np.ones(200), x, x + 1e-7 * noise]
     fit, want = glm.fit(bad, t, POISSON), glm.fit(good, t, POISSON)
-    assert fit.converged
+    assert fit.converged and fit.gradient.shape == (3,)
+    assert np.abs(fit.gradient).max() < 1e-6
     assert_allclose(
         glm.predict(bad, fit.w, LOG), glm.predict(good, want.w, LOG), rtol=1e-6
     )
+
+
+# The parts of a fit.
+
+
+def given_as(Phi, t, family, link=None, offset=0.0, weights=None, alpha=0.0):
+    """A checked problem."""
+    return glm.checked(
+        np.array(Phi, dtype=float), t, family, link, offset, weights, alpha
+    )
+
+
+def test_spread_is_the_dispersion_about_the_mean():
+    """Weighted variance over V(mean); 1 where that is good enough."""
+    ones = np.ones((4, 1))
+    t, c = np.array([0.0, 0.0, 1000.0, 3000.0]), [1, 2, 3, 2]
+    m = 9000 / 8
+    s = (3 * m**2 + 3 * (1000 - m) ** 2 + 2 * (3000 - m) ** 2) / 8 / m
+    assert glm.spread(given_as(ones, t, POISSON, weights=c)) == pytest.approx(s)
+    assert glm.spread(given_as(ones, [1, 0, 1, 1], BERNOULLI)) == 1
+    assert glm.spread(given_as(ones, [-1e4, 1e4, 0, 0], GAUSSIAN)) == 1
+    for wanted, found in ((0.015, 1), (100, 1), (100.5, 100.5), (0.009, 0.009)):
+        t = 5 + np.sqrt(wanted) * np.array([1, -1, 1, -1])
+        assert glm.spread(given_as(ones, t, GAUSSIAN)) == pytest.approx(found)
+    t = np.full(4, 1e6)
+    assert glm.spread(given_as(ones, t, GAUSSIAN)) == pytest.approx(1e4)
+    assert glm.spread(given_as(ones, t, GAMMA, LOG)) == pytest.approx(1e-8)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0, 5.0])
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2, 3, 1, 2, 3])])
+def test_objective_is_error_and_prior_by_the_scale(scale, weights):
+    """In whatever units; without weights none are made up."""
+    t = np.array([1.0, 0, 2, 3, 1, 4])
+    given = given_as(SQUARE, t, POISSON, weights=weights, alpha=[0.5, 2.0])
+    objective = glm._objective(given, scale, fisher=False)
+    w = np.array([0.1, 0.2])
+    E = glm.error(w, SQUARE, t, POISSON, weights=weights)
+    E += 0.5 * (0.5 * 0.1**2 + 2 * 0.2**2)
+    assert objective(w)[0] == pytest.approx(E / scale)
+    assert (objective.weights is None) == (scale == 1 and weights is None)
+
+
+def test_start_is_the_link_of_the_mean():
+    """Least squares towards it; half the largest |t| where it has no link."""
+    ones = np.ones((3, 1))
+
+    def start(t, family, link=None, Phi=ones, **more):
+        return glm.start(given_as(Phi, t, family, link, **more))
+
+    assert_allclose(start([1, 2, 3], POISSON), np.log(2))
+    assert_allclose(start([0, 1, 0.5], GAUSSIAN), 0.5)
+    assert_allclose(start([0, 1, 0], POISSON), np.log(1 / 3))
+    assert_allclose(start([2, 0, 0], POISSON, weights=[3, 1, 2]), 0)
+    assert_allclose(start([1, 1, 1], BERNOULLI), 0, atol=1e-15)
+    assert_allclose(start([0, 0, 0], POISSON), np.log(0.5))
+    assert_allclose(start([-1, -2, 0.5], GAUSSIAN, LOG), 0, atol=1e-15)
+    assert_allclose(start([-1, 1, 0], GAUSSIAN, LOG), np.log(0.5))
+    assert_allclose(start([-1, -2, 0], GAUSSIAN), -1)
+    offset = [0.0, 1.0, 5.0]
+    assert_allclose(start([1, 2, 3], POISSON, offset=offset), np.log(2) - 2)
+    x = np.array([1.0, 2, 4])
+    found = start([1, 2, 6], POISSON, Phi=x[:, None])
+    assert_allclose(found, np.log(3) * 7 / 21)
+
+
+def test_start_looks_for_the_inside_in_three_ways():
+    """With the mean offset, with each row's own, by a linear programme."""
+    x = np.array([[1.0], [2], [3]])
+
+    def start(t, offset):
+        return glm.start(given_as(x, t, GAMMA, IDENTITY, offset=offset))
+
+    assert_allclose(start([3, 3, 3], [-1, 0, 0]), 6 * (10 / 3) / 14)
+    assert_allclose(start([2, 2, 2], [1.5, 0, -3.5]), (0.5 + 4 + 16.5) / 14)
+    far = start([2, 2, 2], [-1, 0, 0])
+    assert far[0] >= 3 - 1e-9
+    ones = given_as(np.ones((3, 1)), [1] * 3, GAMMA, IDENTITY, [3, 0, 0])
+    assert glm.start(ones)[0] >= 1 - 1e-9
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_feasible_reaches_the_wanted_margin(sign):
+    """Weights of either sign, larger than the margin, offsets included."""
+    Phi, offset = [[0.1, 0.0], [0.0, -0.1], [0.1, -0.2]], [1.0, -2.0, 0.5]
+    given = given_as(Phi, [1.0, 1, 1], GAMMA, IDENTITY, offset)
+    w = glm._feasible(given, sign, 2.0)
+    margins = sign * (np.array(Phi) @ w + offset)
+    assert margins.min() == pytest.approx(2.0, rel=1e-7)
+
+
+def test_on_edge_sees_the_offset():
+    """a = w + offset against 0, and only where 0 is an edge."""
+    offset = np.array([1.0, 2.0, 3.0])
+    given = given_as(np.ones((3, 1)), np.ones(3), GAMMA, IDENTITY, offset)
+    assert glm.on_edge(np.array([-1.0]), given)
+    assert glm.on_edge(np.array([-1.0 + 1e-8]), given)
+    assert not glm.on_edge(np.array([-1.0 + 1e-7]), given)
+    assert not glm.on_edge(np.array([0.0]), given)
+    assert not glm.on_edge(np.array([1.0]), given)
+    free = given_as(np.ones((3, 1)), np.ones(3), GAUSSIAN, IDENTITY, offset)
+    assert not glm.on_edge(np.array([-1.0]), free)
+
+
+def test_polish_takes_exact_newton_steps():
+    """From nearby to the minimum, heavy prior included; else untouched."""
+    Phi, t, _, _, _ = problem(GAMMA, IDENTITY)
+    given = given_as(Phi, t, GAMMA, IDENTITY, alpha=[0.0, 1e3, 1e3])
+    objective = glm._objective(given, 1.0, fisher=False)
+    best = newton.iterate(objective, glm.start(given))
+    near = replace(best, w=best.w + 1e-4)
+    found = glm.polish(near, objective, given)
+    assert_allclose(found.w, glm.polish(best, objective, given).w, rtol=1e-12)
+    g = glm.gradient(found.w, Phi, t, GAMMA, IDENTITY)
+    assert np.abs(g + given.alpha * found.w).max() < 1e-11
+    assert_allclose(found.gradient, g + given.alpha * found.w, atol=1e-12)
+    canonical = given_as(Phi, t, GAMMA)
+    best = replace(best, w=np.array([-1.0, 0, 0]))
+    assert glm.polish(best, objective, canonical) is best
+    identity = given_as(Phi, np.ones(len(t)), POISSON, IDENTITY)
+    fisher = glm._objective(identity, 1.0, fisher=True)
+    start = newton.iterate(fisher, np.array([2.0, 0, 0]))
+    start = replace(start, w=start.w + 1e-4, converged=True)
+    assert glm.polish(start, fisher, identity) is not start
+
+
+def test_second_look_leaves_what_is_settled():
+    """No Hessian kept, or a prior on every weight: nothing to look for."""
+    Phi, t, _, _, _ = problem(POISSON, LOG)
+    given = given_as(Phi, t, POISSON)
+    objective = glm._objective(given, 1.0, fisher=False)
+    best = newton.iterate(objective, glm.start(given))
+    fast = replace(best, H=None)
+    assert glm.second_look(fast, objective, given)[0] is fast
+    prior = given_as(Phi, t, POISSON, alpha=1.0)
+    stopped = replace(best, converged=False)
+    assert glm.second_look(stopped, objective, prior)[0] is stopped
+
+
+def test_pearson_leaves_rows_out_that_cannot_vary():
+    """y = t = 0 contributes nothing; others (t - y)^2 / V."""
+    t, y = np.array([0.0, 3.0]), np.array([0.0, 2.0])
+    assert glm.pearson(t, y, POISSON) == 0.5
+    assert glm.pearson(t, y, POISSON, np.array([1.0, 4.0])) == 2.0
 
 
 # What goes wrong.
