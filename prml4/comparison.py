@@ -8,7 +8,7 @@ fold    (N,)    which part of the data a row belongs to, 0, ..., F - 1
 X, U    (N, D)  inputs with and without known class
 w       (D + 1,)  weights of a linear rule, the bias first
 
-A method is a function learn(X, t) -> predict with predict(X) -> P.
+A method is a function learn(X, t) -> predict, and predict(X) -> P.
 """
 
 import warnings
@@ -83,6 +83,10 @@ class Score:
     def __str__(self):
         return f"{self.value:.4f} ± {self.error:.4f}"
 
+    def signed(self, digits):
+        """A difference, with its sign."""
+        return f"{self.value:+.{digits}f} ± {self.error:.{digits}f}"
+
 
 def score(losses):
     """m = sum_n l_n / N and its standard error s / sqrt(N),
@@ -131,8 +135,7 @@ class Calibration:
     @property
     def resolution(self):
         """sum_b n_b (o_b - o)^2 / N, o the frequency in all rows."""
-        o = self.n @ self.o / self.n.sum()
-        return float(self.n @ (self.o - o) ** 2 / self.n.sum())
+        return self.uncertainty - self.refinement
 
 
 def wilson(k, n, z=1.96):
@@ -149,11 +152,14 @@ def calibration(y, t, *, bins=10, z=1.96):
     `bins` is a number of equal ones in [0, 1], or the edges between them.
     """
     P, t = predictions(y, t)
-    y = P[:, 1]
     if P.shape[1] != 2:
         raise ValueError(f"calibration is for two classes; got {P.shape[1]}")
     edges = np.arange(1, bins) / bins if np.ndim(bins) == 0 else np.sort(bins)
-    b = np.searchsorted(edges, y, side="right")
+    return binned(P[:, 1], t, np.searchsorted(edges, P[:, 1], side="right"), z)
+
+
+def binned(y, t, b, z=1.96):
+    """y_b, o_b = means of y_n and t_n over the rows with bin number b_n = b."""
     _, b, n = np.unique(b, return_inverse=True, return_counts=True)
     mean, ones = np.bincount(b, y) / n, np.bincount(b, t)
     d = y - mean[b]
@@ -177,16 +183,16 @@ def shift_prior(P, old, new):
 
 
 def estimate_prior(P, old, *, tol=1e-10, max_iter=10_000):
-    """q <- mean_n p'(C_k|x_n; q): argmax_q sum_n ln sum_k q_k p_nk / old_k;
-    Saerens, Latinne and Decaestecker (2002). No labels are needed."""
+    """q = argmax sum_n ln sum_k q_k p_nk / old_k, by EM; Saerens et al. (2002).
+
+    No labels are needed. A class that is absent makes it slow.
+    """
     q = np.array(old, dtype=float)
     for _ in range(max_iter):
         before, q = q, shift_prior(P, old, q).mean(axis=0)
         if np.abs(q - before).max() <= tol:
             return q
-    raise ValueError(
-        f"the prior still moves after {max_iter} steps; is a class absent?"
-    )
+    raise ValueError(f"the prior still moves after {max_iter} steps")
 
 
 # Held-out rows.

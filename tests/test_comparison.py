@@ -220,7 +220,7 @@ def test_prior_of_an_absent_class_does_not_settle(rng):
     """It falls for ever, and the error says so; so do wrong priors."""
     P = np.full((5, 2), 0.5)
     P[:, 0], P[:, 1] = 0.6, 0.4
-    with pytest.raises(ValueError, match=r"after 20 steps"):
+    with pytest.raises(ValueError, match="after 20 steps"):
         comparison.estimate_prior(P, [0.5, 0.5], max_iter=20)
     for bad in ([0.5, 0.6], [1.0, 0.0], [1.0], [0.2, 0.3, 0.5]):
         with pytest.raises(ValueError, match="prior must"):
