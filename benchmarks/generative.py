@@ -1,6 +1,6 @@
 """LDA, QDA and naive Bayes against scikit-learn: fit and probabilities.
 
-    python benchmarks/generative.py            every cell, about half an hour
+    python benchmarks/generative.py            every cell, a quarter of an hour
     python benchmarks/generative.py --quick    small ones, written nowhere
     python benchmarks/generative.py lda qda    these models, written nowhere
 
@@ -35,7 +35,7 @@ from threadpoolctl import threadpool_limits
 
 RESULTS = Path(__file__).parent / "results"
 SAME = 1e-8  # the largest difference of probabilities
-SECONDS = 8  # of repeats per cell and contender, at most
+SECONDS = 2  # of repeats per cell and contender, at most
 D = 50
 
 
