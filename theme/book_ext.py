@@ -49,6 +49,11 @@ REPAIRS = (
     (r"(Solution to)(<a [^>]*>) ", r"\1 \2"),
     # the empty corner of a table heads nothing
     (r'<th class="head"><p></p></th>', "<td></td>"),
+    # a heading that is only a formula counts as empty until it is typeset
+    (
+        r'(<th class="head"><p>)(<span class="math [^>]*>[^<]*</span></p></th>)',
+        r'\1<span class="visually-hidden">formula </span>\2',
+    ),
     # a residual and its bound stand on one line
     (r"(residual \S+ ≤ [-+.\de]+)", r'<span class="nowrap">\1</span>'),
     # no line begins with the comma that belongs to a formula
