@@ -51,8 +51,8 @@ REPAIRS = (
     (r'<th class="head"><p></p></th>', "<td></td>"),
     # a heading that is only a formula counts as empty until it is typeset
     (
-        r'(<th class="head"><p>)(<span class="math [^>]*>[^<]*</span></p></th>)',
-        r'\1<span class="visually-hidden">formula </span>\2',
+        r'(<th class="head"><p>)(?=<span class="math [^>]*>[^<]*</span></p>)',
+        r'\1<span class="visually-hidden">formula </span>',
     ),
     # a residual and its bound stand on one line
     (r"(residual \S+ ≤ [-+.\de]+)", r'<span class="nowrap">\1</span>'),
