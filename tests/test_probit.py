@@ -350,6 +350,7 @@ def test_grouped_rows_are_rows_repeated():
     rows, t, c = probit.grouped(Phi, k, n)
     copies = np.repeat(rows, c.astype(int), axis=0)
     assert copies.shape == (9, 2) and t @ c == 5
+    assert probit.grouped([[1.0]], [1], [1])[2].tolist() == [1, 0]
     w = np.array([-1.0, 0.8])
     one = probit.error(w, rows, t, weights=c)
     long = probit.error(w, copies, np.repeat(t, c.astype(int)))
