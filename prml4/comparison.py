@@ -5,7 +5,7 @@ y       (N,)    p(C_1|x_n) where there are two classes
 t       (N,)    class numbers 0, ..., K - 1
 losses  (N,)    what each row costs, smaller is better
 fold    (N,)    which part of the data a row belongs to, 0, ..., F - 1
-X, U    (N, D)  inputs with and without known class
+X       (N, D)  inputs
 w       (D + 1,)  weights of a linear rule, the bias first
 
 A method is a function learn(X, t) -> predict, and predict(X) -> P.
@@ -19,8 +19,6 @@ import numpy as np
 
 from prml4 import gaussian, naive_bayes, softmax, validate
 from prml4.data import with_bias
-from prml4.newton import NotConverged
-from prml4.special import logsumexp
 
 
 class ImpossibleEvent(UserWarning):
@@ -252,57 +250,3 @@ def regression(X, t, **options):
     """P = softmax(W phi), phi = (1, x), of softmax.fit, PRML (4.104)."""
     W = softmax.fit(with_bias(X), t, **options).W
     return lambda X: softmax.predict_proba(with_bias(X), W)
-
-
-# Rows without labels.
-
-
-@dataclass(frozen=True, eq=False)
-class EMFit:
-    """The model where EM stopped, and the way it took."""
-
-    model: gaussian.GaussianModel
-    converged: bool
-    trace: tuple[float, ...]  # ln p(X, t, U) before every step and at the end
-
-
-def likelihood(model, X, t, U):
-    """sum_n ln p(x_n, C_{t_n}) + sum_m ln sum_k p(u_m, C_k), PRML (9.14)."""
-    known = gaussian.log_likelihood(model, X, t)
-    return known + float(logsumexp(gaussian.log_joint(model, U), 1).sum())
-
-
-def em_step(model, X, t, U):
-    """r_nk = p(C_k|x_n), then n_k = sum_n r_nk and pi, mu, Sigma weighted by
-    them, PRML (9.23)-(9.26); r_nk is 0 or 1 where the class is known."""
-    K = len(model.pi)
-    known = np.eye(K)[validate.labels(t, len(X), K)]
-    R = np.vstack([known, gaussian.predict_proba(model, U)])
-    Z, n = np.vstack([X, U]), R.sum(axis=0)
-    mu = R.T @ Z / n[:, None]
-    S = [(R[:, [k]] * (Z - m)).T @ (Z - m) for k, m in enumerate(mu)]
-    Sigma = np.sum(S, axis=0) / len(Z) if model.shared else S / n[:, None, None]
-    return gaussian.model(n / len(Z), mu, Sigma)
-
-
-def fit_em(X, t, U, *, start=None, tol=1e-9, max_iter=1000):
-    """argmax of `likelihood` by EM, Dempster, Laird and Rubin (1977).
-
-    It starts from fit_lda(X, t), or from a model (shared Sigma or not), and
-    stops when a step gains less than tol per row.
-    """
-    X, U = validate.design(X, "X"), validate.design(U, "U")
-    t, _ = validate.classes(t, len(X))
-    model = gaussian.fit_lda(X, t) if start is None else start
-    trace = [likelihood(model, X, t, U)]
-    for _ in range(max_iter):
-        model = em_step(model, X, t, U)
-        trace.append(likelihood(model, X, t, U))
-        if trace[-1] - trace[-2] <= tol * (len(X) + len(U)):
-            return EMFit(model, True, tuple(trace))
-    warnings.warn(
-        f"EM still gained {trace[-1] - trace[-2]:.1e} in step {max_iter}",
-        NotConverged,
-        stacklevel=2,
-    )
-    return EMFit(model, False, tuple(trace))

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import optimize, stats
 from sklearn import metrics, model_selection
 
-from prml4 import check, comparison, data, gaussian, logistic, newton, worlds
+from prml4 import check, comparison, data, gaussian, logistic, worlds
 
 
 @pytest.fixture
@@ -322,106 +322,8 @@ def test_methods_equal_scikit_learn(rng):
     assert not np.allclose(spread, comparison.naive(X, t)(X))
 
 
-# Rows without labels.
-
-
-@pytest.fixture
-def partly(rng):
-    """Twenty labelled rows and sixty without labels."""
-    wd = worlds.world([0.4, 0.6], [0, 1], [[-1, 0], [1, 1]], np.eye(2))
-    X, t = worlds.draw(rng, wd, 20)
-    return X, t, worlds.draw(rng, wd, 60)[0]
-
-
-@pytest.mark.parametrize("fit", [gaussian.fit_lda, gaussian.fit_qda])
-def test_em_climbs_to_a_stationary_point(partly, fit):
-    """No step lowers the likelihood; its gradient by all parameters is zero."""
-    X, t, U = partly
-    found = comparison.fit_em(X, t, U, start=fit(X, t), tol=1e-14)
-    trace = np.array(found.trace)
-    assert found.converged and (np.diff(trace) > -1e-9).all()
-    assert trace[-1] == comparison.likelihood(found.model, X, t, U)
-    assert found.model.shared == (fit is gaussian.fit_lda)
-    m, low = found.model, np.tril_indices(2)
-
-    def of(p):
-        mu = m.mu + p[:4].reshape(2, 2)
-        S = np.zeros_like(m.Sigma)
-        S[..., low[0], low[1]] = p[5:].reshape(*S.shape[:-2], 3)
-        S = S + np.swapaxes(S, -1, -2)
-        pi = m.pi + [p[4], -p[4]]
-        model = gaussian.model(pi, mu, m.Sigma + S)
-        return comparison.likelihood(model, X, t, U)
-
-    size = 5 + (3 if m.shared else 6)
-    gradient = [(of(1e-5 * e) - of(-1e-5 * e)) / 2e-5 for e in np.eye(size)]
-    np.testing.assert_allclose(gradient, 0, atol=1e-3)
-
-
-def test_em_with_known_classes_is_the_supervised_fit(partly):
-    """If the unlabelled rows are far inside their classes, r is 0 or 1."""
-    X, t, _ = partly
-    X = X + 50.0 * t[:, None]
-    U, hidden = X + 0.1, t
-    step = comparison.em_step(gaussian.fit_qda(X, t), X, t, U)
-    both = gaussian.fit_qda(np.vstack([X, U]), np.r_[t, hidden])
-    np.testing.assert_allclose(step.pi, both.pi)
-    np.testing.assert_allclose(step.mu, both.mu)
-    np.testing.assert_allclose(step.Sigma, both.Sigma)
-    step = comparison.em_step(gaussian.fit_lda(X, t), X, 1.0 * t, U)
-    both = gaussian.fit_lda(np.vstack([X, U]), np.r_[t, hidden])
-    np.testing.assert_allclose(step.Sigma, both.Sigma)
-
-
-def test_likelihood_sums_what_is_not_known(partly):
-    """ln p(x, t) where t is known, ln p(u) where not: scipy's densities."""
-    X, t, U = partly
-    m = gaussian.fit_qda(X, t)
-    each = [
-        p * stats.multivariate_normal(mu, S).pdf(np.vstack([X, U]))
-        for p, mu, S in zip(m.pi, m.mu, m.Sigma, strict=True)
-    ]
-    each = np.array(each)
-    own = np.log(each[t, np.arange(20)]).sum()
-    rest = np.log(each[:, 20:].sum(axis=0)).sum()
-    assert comparison.likelihood(m, X, t, U) == pytest.approx(own + rest)
-
-
-def test_em_that_is_cut_short_says_so(partly):
-    """converged=False and the named warning."""
-    X, t, U = partly
-    with pytest.warns(newton.NotConverged, match="step 1"):
-        found = comparison.fit_em(X, t, U, tol=0.0, max_iter=1)
-    assert not found.converged and len(found.trace) == 2
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"U": [[np.nan, 1.0]]},
-        {"U": np.ones((3, 5))},
-        {"U": np.ones((0, 2))},
-        {"t": np.zeros(20)},
-        {"t": np.zeros(19)},
-        {"X": np.ones((20, 2)) * np.inf},
-    ],
-)
-def test_bad_rows_are_refused(partly, change):
-    """NaN, inf, other widths, no rows, one class only."""
-    X, t, U = partly
-    given = {"X": X, "t": t, "U": U} | change
-    with pytest.raises(ValueError):
-        comparison.fit_em(**given)
-
-
-def test_inputs_are_left_alone(partly):
-    """Read-only arrays, float32, strides."""
-    X, t, U = partly
-    for a in (X, t, U):
-        a.setflags(write=False)
-    one = comparison.fit_em(X, t, U)
-    two = comparison.fit_em(np.asfortranarray(X), t.astype("f4"), U[::1])
-    np.testing.assert_allclose(one.model.mu, two.model.mu)
+def test_inputs_are_left_alone():
+    """Read-only arrays, strides."""
     P = np.array([[0.2, 0.8], [0.6, 0.4]], order="F")
     P.setflags(write=False)
     comparison.log_losses(P, [0, 1])
