@@ -81,10 +81,10 @@ def newton_cg(problem, v, *, tol=newton.ROUNDING, max_iter=50):
         except LinAlgError:  # dependent columns, or a class without curvature
             break
         scale = np.sqrt(1 + abs(E))
-        far = np.sqrt(g @ guess(g)) / scale
+        far = np.sqrt(max(g @ guess(g), 0.0)) / scale
         share = min(0.1, max(far, 0.3 * tol / max(far, tol)))
         step = conjugate_gradients(product, guess, g, share)
-        decrement = np.sqrt(g @ step)
+        decrement = np.sqrt(max(g @ step, 0.0))  # rounding may win
         moved = newton.search(slope, v, E, step, decrement)
         if moved is None:
             break

@@ -99,48 +99,55 @@ def curvature_along(Phi, Y, U, weights=None):
 def row_pass(Phi, W, t, *, weights=None, order=2):
     """E, G = Y^T Phi - T^T Phi and the blocks of H, in one pass over the rows.
 
-    Block by block, so that Phi comes from memory once; order=1 omits H.
+    Block by block, so that Phi comes from memory once; order=1 omits H.  The
+    last class costs nothing: its activations may be 0, the sum of G is 0.
     """
     Phi, W, t = np.asarray(Phi), np.asarray(W, float), _numbers(t)
     (N, M), K = Phi.shape, len(W)
-    E, G = 0.0, np.zeros((K, M))
+    E, G, V = 0.0, np.zeros((K, M)), W[:-1] - W[-1]
     H = np.zeros((K, K, M, M)) if order == 2 else None
     size = (newton.BLOCK if order == 1 else BLOCK) // (8 * M)
     size = min(max(size, 1), 2**14)
     for start in range(0, N, size):
         rows = slice(start, start + size)
         block, v = Phi[rows], None if weights is None else weights[rows]
-        E_n, D, Y = cross_entropy(W @ block.T, t[rows], order)
+        A = np.zeros((K, len(block)))
+        np.matmul(V, block.T, out=A[:-1])
+        E_n, D, Y = cross_entropy(A, t[rows], order)
         E += E_n.sum() if v is None else v @ E_n
-        G += (D if v is None else D * v) @ block
+        G[:-1] += (D if v is None else D * v)[:-1] @ block
         if order == 2:
             part = block if v is None else np.sqrt(v)[:, None] * block
             add_pairs(H, np.sqrt(Y), part)
+    G[-1] = -G[:-1].sum(axis=0)
     return float(E), G, None if H is None else with_diagonal(H)
 
 
 def cross_entropy(A, t, order=1):
-    """E_n = -ln y_nt, D = Y - T (K, n) and, at order 2, Y, from A (K, n).
+    """E_n = -ln y_nt, D = Y - T (K, n) and, at order 2, Y; D replaces A (K, n).
 
     The largest activation is subtracted, and y_nt - 1 is minus the sum of the
     others: nothing overflows and no small number is a difference of large ones.
     """
     n = A.shape[1]
-    own = t * n + np.arange(n)  # where row n's own class stands in A.ravel()
+    A = np.ascontiguousarray(A)
+    flat, own = A.reshape(-1), t * n + np.arange(n)  # flat[own]: own classes
     A -= A.max(axis=0)
-    a = A.take(own)
+    a = flat[own]
     np.exp(A, out=A)
-    e = A.take(own)
-    A.put(own, 0.0)
+    e = flat[own]
+    flat[own] = 0.0
     others = A.sum(axis=0)
     z = e + others
-    E = np.where(a == 0, np.log1p(others), np.log(z) - a)
+    E = np.log(z) - a
+    sure = (others < 1e-3) & (a == 0)
+    E[sure] = np.log1p(others[sure])
     A /= z
     Y = None
     if order == 2:
         Y = A.copy()
-        Y.put(own, e / z)
-    A.put(own, -others / z)
+        Y.reshape(-1)[own] = e / z
+    flat[own] = -others / z
     return E, A, Y
 
 
@@ -242,7 +249,9 @@ class Problem:
 
         C is the mean over n of diag(y_n) - y_n y_n^T.
         """
-        Y = special.softmax(self.predictor(v), axis=0)[:-1]
+        Y = self.predictor(v)
+        np.exp(Y - Y.max(axis=0), out=Y)
+        Y = (Y / Y.sum(axis=0))[:-1]
         shape = Y.shape[0], self.Phi.shape[1]
 
         def product(u):
