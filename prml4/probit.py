@@ -400,7 +400,7 @@ def influence(fit, phi, t):
 
 
 def grouped(Phi, k, n):
-    """k_j copies of (phi_j, 1) and n_j - k_j of (phi_j, 0): Phi, t, weights."""
+    """Rows (phi_j, t): weight = k_j for t = 1, n_j - k_j for t = 0."""
     Phi = validate.design(Phi)
     J = len(Phi)
     k = validate.vector("k", k, J, "group")
