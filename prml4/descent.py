@@ -10,7 +10,6 @@ product        u -> H u, H the Hessian there, positive semi-definite
 guess          r -> B r, B positive definite and near the inverse of H
 """
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,16 +18,11 @@ from numpy.linalg import LinAlgError, cholesky, inv
 from prml4 import newton
 
 FULL = 200  # d up to which Newton's method forms Hessians of all rows
-SURE = 20  # log odds that let us suspect a ray along which E falls for ever
 DENSE = 2000  # d up to which there is one of a sample
 
 
 def descend(problem, method, tol):
-    """v <- argmin E, and by which method: the one asked for or the cheapest.
-
-    Conjugate gradients may miss a direction with hardly any curvature: where
-    activations hint at one, H is formed after all, for a look at it.
-    """
+    """v <- argmin E, and by which method: the one asked for or the cheapest."""
     N, d = len(problem.Phi), problem.d
     if method not in (None, "newton", "newton-cg"):
         raise ValueError(
@@ -45,10 +39,7 @@ def descend(problem, method, tol):
     method = method or ("newton" if d <= FULL else "newton-cg")
     if method == "newton":
         return newton.iterate(problem, np.zeros(d), tol=tol), method
-    best = newton_cg(problem, np.zeros(d), tol=tol)
-    if d <= DENSE and np.ptp(problem.predictor(best.w), axis=0).max() > SURE:
-        best = replace(best, H=problem(best.w)[2])
-    return best, method
+    return newton_cg(problem, np.zeros(d), tol=tol), method
 
 
 def head_start(problem):

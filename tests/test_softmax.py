@@ -539,3 +539,17 @@ def test_a_rare_dummy_among_many_weights_is_found_quickly(rng):
         assert softmax.fit(Phi, t).separated == "quasi-complete"
     Phi[[np.flatnonzero(t == k)[4] for k in range(7)], 5] = 1
     assert softmax.fit(Phi, t).converged
+
+
+def test_a_ray_is_seen_where_the_curvature_has_vanished(rng):
+    """One long last step leaves a curvature of 1e-57 there."""
+    Phi = [[0, 2, 1], [1, 0, -2], [0, 0, 1], [0, -1, -2], [0, 2, -2]]
+    Phi, t = [*Phi, [-1, 2, -1]], [1, 0, 1, 1, 1, 1]
+    for method in ("newton", "newton-cg"):
+        with pytest.warns(logistic.SeparableDataWarning, match="quasi-compl"):
+            softmax.fit(Phi, t, method=method)
+    Phi, t = overlapping(rng, 20000, 6, 5)
+    Phi[:, 5] = 0
+    Phi[np.flatnonzero(t == 2)[:3], 5] = 1
+    with pytest.warns(logistic.SeparableDataWarning, match="quasi-complete"):
+        softmax.fit(Phi, t)
