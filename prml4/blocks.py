@@ -6,7 +6,7 @@ SIZE = 2**19  # bytes of X in a block
 
 
 def rows(X, observed=None):
-    """Slices of rows, these rows of X, and of the mask if there is one.
+    """X -> slices of rows, these rows, and those of the mask if any.
 
     What the mask does not call observed is 0.
     """

@@ -197,7 +197,7 @@ def estimate_prior(P, old, *, tol=1e-10, max_iter=10_000):
 
 
 def folds(rng, t, F):
-    """fold (N,): each class dealt out in turn, n_k / F rows or one more."""
+    """t -> fold (N,): each class dealt out in turn, n_k / F rows or so."""
     t = validate.real("t", t)
     t, _ = validate.classes(t, t.size)
     if F != int(F) or not 2 <= F <= np.bincount(t).min():

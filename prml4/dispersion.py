@@ -204,7 +204,7 @@ def log_density(family, t, y, s=1.0):
 
 
 def factor(family, link, a):
-    """d eta / d a and d2 eta / d a2, 1 and 0 for the canonical link.
+    """a -> d eta / d a, d2 eta / d a2; 1 and 0 for the canonical link.
 
     From dy = V d eta: eta' = y' / V, eta'' = (y'' - V' y' eta') / V.
     """

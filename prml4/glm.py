@@ -181,7 +181,7 @@ def fit(
 
 
 def checked(Phi, t, family, link, offset, weights, alpha):
-    """The problem, with t in the family's domain, or a ValueError."""
+    """Phi, t, … -> the problem, t in the family's domain; or ValueError."""
     Phi = validate.design(Phi)
     N, M = Phi.shape
     t = validate.vector("t", t, N, "row")
@@ -307,12 +307,12 @@ def second_look(best, objective, given):
 
 
 def on_log_scale(link):
-    """Does a change of a by one mean the same whatever the units of t are?"""
+    """Is f(a + c) = g(c) f(a), or t a share: has a step in a no units?"""
     return link is LOG or link.tails is not None
 
 
 def on_edge(w, given):
-    """Has some a_n come to 0, which the domain of a leaves out?
+    """Is some a_n = 0 but for rounding, which the domain of a leaves out?
 
     The Hessian may grow without bound there, and steps shrink to nothing.
     """

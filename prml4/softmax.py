@@ -82,7 +82,7 @@ def hessian_vector(W, Phi, U, weights=None):
 
 
 def curvature_along(Phi, Y, U, weights=None):
-    """sum_n y_nj (z_nj - sum_k y_nk z_nk) phi_n, probabilities given, (K, N).
+    """H u = sum_n y_nj (z_nj - sum_k y_nk z_nk) phi_n; Y, U are (K, N).
 
     With a class missing from Y and U the missing u is zero.
     """
@@ -411,7 +411,7 @@ def margins(W, Phi, t):
 
 
 def kind_of_ray(A, Phi, t):
-    """Along which separation a fit went off, from its activations A, (K, N).
+    """A (K, N) -> the kind of separation along which a fit went off.
 
     On a ray along which E falls for ever the margins (u_t - u_k)^T phi_n that
     stay finite are zero.  The directions that leave those alone are few, and

@@ -77,7 +77,7 @@ def linear_error(w, world):
 
 
 def limit_lda(world, *, naive=False):
-    """w of LDA with pi_k, mu_k and Sigma + scatter of the mu_j about mu_k.
+    """w of LDA for N -> inf: pi_k, mu_k, Sigma + scatter of the mu_j.
 
     Naive Bayes keeps the diagonal of that only: variances that classes share.
     """
@@ -119,7 +119,7 @@ def lda_weights(X, t):
 
 
 def naive_weights(X, t):
-    """w of fit_lda with Sigma diagonal: naive Bayes with shared variances."""
+    """X, t -> w of LDA with Sigma diagonal: naive Bayes, shared variances."""
     return gaussian.sigmoid_weights(gaussian.fit_lda(X, t, shrinkage=1.0))
 
 

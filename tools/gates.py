@@ -610,16 +610,28 @@ def notebooks_are_planned(book, plan):
 
 
 def imports_run_one_way(root, plan):
-    """A chapter's module imports no later chapter; support imports none."""
+    """A chapter's module imports no later chapter, nor what rests on one."""
     rank = {row.stem: row.number for row in plan}
     rank["check"] = 0
-    complaints = []
-    for path in sorted((root / "prml4").glob("[!_]*.py")):
-        own = rank.get(path.stem, 0)
-        for stem in imported_modules(path):
-            if rank.get(stem, 0) > own:
-                complaints.append(f"prml4/{path.name} imports {stem}")
-    return complaints
+    modules = {
+        path.stem: imported_modules(path)
+        for path in sorted((root / "prml4").glob("[!_]*.py"))
+    }
+    return [
+        f"prml4/{stem}.py imports {other}"
+        for stem, imported in modules.items()
+        if stem in rank
+        for other in imported
+        if latest(other, modules, rank) > rank[stem]
+    ]
+
+
+def latest(stem, modules, rank):
+    """The number of a chapter; of support, the latest that it rests on."""
+    if stem in rank:
+        return rank[stem]
+    below = modules.get(stem, [])
+    return max((latest(s, modules, rank) for s in below), default=0)
 
 
 def imported_modules(path):
