@@ -131,7 +131,7 @@ def cross_entropy(A, t, order=1):
     """
     n = A.shape[1]
     A = np.ascontiguousarray(A)
-    flat, own = A.reshape(-1), t * n + np.arange(n)  # flat[own]: own classes
+    flat, own = A.ravel(), t * n + np.arange(n)  # flat[own]: own classes
     A -= A.max(axis=0)
     a = flat[own]
     np.exp(A, out=A)
@@ -140,13 +140,13 @@ def cross_entropy(A, t, order=1):
     others = A.sum(axis=0)
     z = e + others
     E = np.log(z) - a
-    sure = (others < 1e-3) & (a == 0)
+    sure = others < 1e-3  # then a = 0
     E[sure] = np.log1p(others[sure])
     A /= z
     Y = None
     if order == 2:
         Y = A.copy()
-        Y.reshape(-1)[own] = e / z
+        Y.ravel()[own] = e / z
     flat[own] = -others / z
     return E, A, Y
 
