@@ -214,6 +214,10 @@ def _numbers(name, value, K):
 def normals(pi, mu, sigma):
     """x -> pi_k N(x|mu_k, sigma_k^2) along the last axis, PRML (1.46)."""
     pi, mu, sigma = (np.asarray(v, float) for v in (pi, mu, sigma))
+    if not (np.all(sigma > 0) and np.all(pi >= 0)):
+        raise ValueError(
+            f"expected sigma > 0 and pi >= 0; got sigma = {sigma}, pi = {pi}"
+        )
 
     def joint(x):
         z = (np.asarray(x, float)[..., None] - mu) / sigma
@@ -235,20 +239,28 @@ def risk(decisions, joint, edges, L=None):
     L = None if L is None else validate.design(L, "L")
     return sum(
         _integral(lambda x, j=j: _costs(joint(x), L)[j], *ends)
-        for j, ends in zip(decisions, pairwise(edges), strict=True)
+        for j, ends in zip(decisions, _intervals(edges), strict=True)
     )
 
 
 def bayes_risk(joint, edges, L=None):
     """integral of min_j sum_k p(x, C_k) L_kj dx, PRML (1.80)-(1.81).
 
-    The integrals go from edge to edge: put edges where the decision changes.
+    The integrals go from edge to edge: put edges where the decision changes,
+    and the first and last at infinity (quadrature from -1e6 misses a bell).
     """
     L = None if L is None else validate.design(L, "L")
     return sum(
         _integral(lambda x: _costs(joint(x), L).min(), *ends)
-        for ends in pairwise(edges)
+        for ends in _intervals(edges)
     )
+
+
+def _intervals(edges):
+    """Neighbouring edges in pairs, if they ascend."""
+    if not np.all(np.diff(edges) > 0):
+        raise ValueError(f"edges must ascend; got {list(edges)}")
+    return pairwise(edges)
 
 
 def _costs(p, L):

@@ -403,3 +403,20 @@ def test_bad_numbers_are_named():
         sep.mean_loss([0, 1], [0], L)
     with pytest.raises(ValueError, match=r"t must have shape \(1,\)"):
         sep.reject_curve([[0.5, 0.5]], [0, 1])
+
+
+@pytest.mark.parametrize("edges", [[9, 0, -9], [0, np.nan, 1], [0, 0, 1]])
+def test_edges_ascend(edges):
+    """Anything else would count a region twice, or with the wrong sign."""
+    joint = sep.normals([0.5, 0.5], [-1, 1], [1, 1])
+    with pytest.raises(ValueError, match="edges must ascend"):
+        sep.risk([0, 1], joint, edges)
+    with pytest.raises(ValueError, match="edges must ascend"):
+        sep.bayes_risk(joint, edges)
+
+
+@pytest.mark.parametrize("sigma", [[1, 0], [1, -1], [1, np.nan]])
+def test_widths_are_positive(sigma):
+    """A negative width would be a negative density."""
+    with pytest.raises(ValueError, match="expected sigma > 0"):
+        sep.normals([0.5, 0.5], [-1, 1], sigma)
