@@ -140,6 +140,8 @@ def threshold(L):
 def shifted(w, L):
     """w_0 - ln(p* / (1 - p*)): if y is the log odds, y > 0 now obeys L."""
     w = np.array(validate.real("w", w))
+    if w.ndim != 1 or not w.size:
+        raise ValueError(f"expected one vector w; got shape {w.shape}")
     w[0] -= logit(threshold(L))
     return w
 

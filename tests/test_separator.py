@@ -420,3 +420,10 @@ def test_widths_are_positive(sigma):
     """A negative width would be a negative density."""
     with pytest.raises(ValueError, match="expected sigma > 0"):
         sep.normals([0.5, 0.5], [-1, 1], sigma)
+
+
+@pytest.mark.parametrize("w", [[], 1.0, [[1, 2], [3, 4]]])
+def test_one_boundary_is_shifted(w):
+    """The rows of several classes have no common threshold."""
+    with pytest.raises(ValueError, match="expected one vector w"):
+        sep.shifted(w, 1 - np.eye(2))
