@@ -11,20 +11,12 @@ beyond the data (and, for probabilities, beyond the answer).
 """
 
 import argparse
-import json
-import os
-import platform
-import subprocess
-import sys
-import time
-import tracemalloc
 import warnings
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
+import race
 import sklearn
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -33,7 +25,6 @@ from sklearn.discriminant_analysis import (
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from threadpoolctl import threadpool_limits
 
-RESULTS = Path(__file__).parent / "results"
 SAME = 1e-8  # the largest difference of probabilities
 SECONDS = 2  # of repeats per cell and contender, at most
 THREADS = [1]  # of the BLAS
@@ -131,19 +122,14 @@ def bounds(key, X, K):
     """
     V, W = np.ones((D, D)), np.ones((D, K))
     if key == "lda":
-        return milliseconds(lambda: X.T @ X), milliseconds(lambda: X @ W)
+        return race.milliseconds(lambda: X.T @ X), race.milliseconds(
+            lambda: X @ W
+        )
     if key == "qda":
-        product = milliseconds(lambda: X @ V)
-        return milliseconds(lambda: X.T @ X), K / 2 * product
+        product = race.milliseconds(lambda: X @ V)
+        return race.milliseconds(lambda: X.T @ X), K / 2 * product
     ones = np.ones(len(X))
-    return milliseconds(lambda: ones @ X), milliseconds(lambda: X @ W)
-
-
-def milliseconds(f):
-    """How long f takes, once."""
-    start = time.perf_counter()
-    f()
-    return 1e3 * (time.perf_counter() - start)
+    return race.milliseconds(lambda: ones @ X), race.milliseconds(lambda: X @ W)
 
 
 def cells(key, N, K, threads):
@@ -155,15 +141,11 @@ def cells(key, N, K, threads):
             found = contenders(key, X, t)
             gap = agreement(found)
             for number, task in enumerate(("fit", "probabilities")):
-                runs = {name: [] for name in found}
-                floor, began = [], time.perf_counter()
-                while not enough(runs["prml4"], began):
-                    for name, times in runs.items():
-                        if sum(times) < 1e3 * SECONDS or len(times) < 3:
-                            times.append(milliseconds(found[name][task]))
-                    floor.append(bounds(key, X, K)[number])
-                extra = {n: memory(f[task], task) for n, f in found.items()}
-                yield summary(key, task, X, K, threads, runs, floor, extra, gap)
+                tasks = {name: both[task] for name, both in found.items()}
+                runs = race.take_turns(
+                    tasks, lambda n=number: bounds(key, X, K)[n], SECONDS
+                )
+                yield cell(key, task, X, K, threads, tasks, runs, gap)
 
 
 def agreement(found):
@@ -177,27 +159,9 @@ def agreement(found):
     return gap
 
 
-def enough(times, began):
-    """At least 3 repeats, at most 40; then until the time is up."""
-    spent = time.perf_counter() - began
-    return len(times) >= 3 and (len(times) >= 40 or spent > SECONDS)
-
-
-def memory(f, task):
-    """Peak of what f allocates, in MB, without the answer of a prediction."""
-    tracemalloc.start()
-    answer = f()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    size = answer.nbytes if task == "probabilities" else 0
-    return round((peak - size) / 1e6, 3)
-
-
-def summary(key, task, X, K, threads, runs, floor, extra, gap):
-    """What is kept of a cell."""
-    best = {name: round(min(times), 4) for name, times in runs.items()}
-    ours = best.pop("prml4")
-    fastest = min(best, key=best.get)
+def cell(key, task, X, K, threads, tasks, runs, gap):
+    """What is kept of a race."""
+    extra = {name: memory(f, task) for name, f in tasks.items()}
     own = extra.pop("prml4")
     found = {
         "model": MODELS[key].name,
@@ -206,25 +170,26 @@ def summary(key, task, X, K, threads, runs, floor, extra, gap):
         "D": D,
         "K": K,
         "threads": threads,
-        "prml4": ours,
-        "peers": best,
-        "fastest": fastest,
-        "ratio": round(best[fastest] / ours, 3),
-        "bound": round(min(floor), 4),
-        "bounds": round(ours / min(floor), 3),
+        **race.verdict(*runs, list(extra)),
         "difference": gap,
-        "repeats": len(floor),
         "data_mb": round(X.nbytes / 1e6, 3),
         "extra_mb": own,
         "peers_extra_mb": extra,
     }
-    say(
+    race.say(
         f"{found['model']}, {task}, N = {len(X):.0e}, K = {K}, threads = "
-        f"{threads}: {ours:.3g} ms, peer / prml4 = {found['ratio']:.2f}, "
-        f"prml4 / bound = {found['bounds']:.2f}, memory {own:.3g} against "
-        f"{min(extra.values()):.3g} MB\n"
+        f"{threads}: {found['prml4']:.3g} ms, peer / prml4 = "
+        f"{found['ratio']:.2f}, prml4 / bound = {found['bounds']:.2f}, "
+        f"memory {own:.3g} against {min(extra.values()):.3g} MB\n"
     )
     return found
+
+
+def memory(f, task):
+    """Peak of what f allocates, in MB, without the answer of a prediction."""
+    peak, answer = race.memory(f)
+    size = answer.nbytes / 1e6 if task == "probabilities" else 0
+    return round(peak - size, 3)
 
 
 def growth(found):
@@ -238,24 +203,6 @@ def growth(found):
             slope = round(float(np.polyfit(x, y, 1)[0]), 3)
             out.append(dict(zip(keys, group, strict=True), exponent=slope))
     return out
-
-
-def import_time(modules):
-    """What importing ours adds to numpy and scipy, in ms; best of ten."""
-    program = (
-        "import time, numpy, scipy.linalg, scipy.special\n"
-        "start = time.perf_counter()\n"
-        f"import {', '.join(f'prml4.{m}' for m in sorted(modules))}\n"
-        "print(1e3 * (time.perf_counter() - start))"
-    )
-    command = [sys.executable, "-c", program]
-    runs = [subprocess.check_output(command, text=True) for _ in range(10)]
-    return round(min(map(float, runs)), 2)
-
-
-def say(text):
-    """Progress, at once."""
-    print(text, end="", flush=True)
 
 
 def main():
@@ -280,29 +227,16 @@ def main():
     ]
     judge(found)
     if not given.quick and set(keys) == set(MODELS):
-        write(found, keys)
-
-
-def write(found, keys):
-    """The report, from which a page of the book is made."""
-    report = {
-        "setting": (
-            f"{os.cpu_count()} cores, float64, {D} columns, classes of equal "
-            "size; every contender gives the same probabilities to "
-            f"{SAME:g}, and the best of its runs counts."
-        ),
-        "versions": {"Python": platform.python_version()}
-        | {n: version(n) for n in ("numpy", "scipy", "scikit-learn")},
-        "cells": found,
-        "other_cells": [],
-        "growth": growth(found),
-        "import_ms": import_time({MODELS[k].module for k in keys}),
-        "notes": [],
-    }
-    RESULTS.mkdir(exist_ok=True)
-    text = json.dumps(report, indent=1) + "\n"
-    (RESULTS / "generative.json").write_text(text, encoding="utf-8")
-    say("wrote generative.json\n")
+        race.write(
+            "generative",
+            f"{D} columns, classes of equal size; every contender gives the "
+            f"same probabilities to {SAME:g}, and the best of its runs "
+            "counts.",
+            ["numpy", "scipy", "scikit-learn"],
+            found,
+            growth=growth(found),
+            import_ms=race.import_time("gaussian", "naive_bayes"),
+        )
 
 
 def judge(found):
@@ -311,7 +245,7 @@ def judge(found):
     large = [
         c for c in found if c["extra_mb"] > min(c["peers_extra_mb"].values())
     ]
-    say(
+    race.say(
         f"{len(slow)} of {len(found)} cells slower than a peer, {len(large)} "
         "with more memory\n"
     )

@@ -11,30 +11,18 @@ check_input).  Times in milliseconds.
 """
 
 import argparse
-import json
-import os
-import platform
-import subprocess
-import sys
-import time
-import tracemalloc
 import warnings
-from importlib.metadata import version
-from pathlib import Path
+from functools import partial
 
 import numpy as np
+import race
 import sklearn
 import statsmodels.api as statsmodels
 from glum import GeneralizedLinearRegressor
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from prml4 import logistic, newton
-
-RESULTS = Path(__file__).parent / "results"
-GOAL = 1e-8  # of max |grad E| / N
-PATIENCE = 20  # seconds for a run that does not reach it
-TOLERANCES = [float(f"{x}e-{k}") for k in range(3, 13) for x in (3, 1)]
+from prml4 import logistic
 
 
 def data(kind, N, D):
@@ -110,131 +98,52 @@ def stationarity(w, Phi, t):
     return float(np.abs(logistic.gradient(w, Phi, t)).max() / len(t))
 
 
-def loosest(name, Phi, t):
-    """(tol, gradient) of the first tolerance that reaches the goal, or None."""
-    for tol in TOLERANCES:
-        start = time.perf_counter()
-        try:
-            w = CONTENDERS[name](Phi, t, tol)
-        except (ArithmeticError, np.linalg.LinAlgError, ValueError):
-            return None
-        reached = stationarity(w, Phi, t)
-        if reached <= GOAL:
-            return tol, reached
-        if time.perf_counter() - start > PATIENCE:
-            return None
-    return None
-
-
-def milliseconds(f, *args):
-    """How long f takes, once."""
-    start = time.perf_counter()
-    f(*args)
-    return 1e3 * (time.perf_counter() - start)
-
-
 def bound(Phi, t):
     """What one exact Newton step cannot do without."""
     w = np.ones(Phi.shape[1])
-    return milliseconds(lambda: (Phi @ w, t @ Phi, Phi.T @ Phi))
+    return race.milliseconds(lambda: (Phi @ w, t @ Phi, Phi.T @ Phi))
 
 
 def cells(kind, N, D, threads, seconds):
     """One data set, at each number of threads every contender in turn."""
-    say(f"{kind} N = {N:.0e} D = {D}:")
+    race.say(f"{kind} N = {N:.0e} D = {D}:")
     Phi, t = data(kind, N, D)
     with threadpool_limits(1):
-        set_up = {name: loosest(name, Phi, t) for name in CONTENDERS}
+        set_up = {
+            name: race.loosest(
+                partial(fit, Phi, t), lambda w: stationarity(w, Phi, t)
+            )
+            for name, fit in CONTENDERS.items()
+        }
     for k in threads:
         with threadpool_limits(k):
-            runs, floor = take_turns(Phi, t, set_up, seconds)
-            found = summary(kind, k, Phi, t, set_up, runs, floor)
-        say(f" {k} threads {found['prml4']:.3g} ms, ratio {found['ratio']};")
+            found = cell(kind, k, Phi, t, set_up, seconds)
+        ratio = found["ratio"]
+        race.say(f" {k} threads {found['prml4']:.3g} ms, ratio {ratio};")
         yield found
-    say("\n")
+    race.say("\n")
 
 
-def take_turns(Phi, t, set_up, seconds):
-    """Milliseconds of every run of each contender, and of the bound."""
-    runs = {name: [] for name, found in set_up.items() if found}
-    floor, began = [], time.perf_counter()
-    while not enough(runs["prml4"], began, seconds):
-        for name, times in runs.items():
-            if len(times) < 2 or sum(times) < 1e3 * seconds:
-                tol, _ = set_up[name]
-                times.append(milliseconds(CONTENDERS[name], Phi, t, tol))
-        floor.append(bound(Phi, t))
-    return runs, floor
-
-
-def enough(times, began, seconds):
-    """At least 3 repeats, at most 40; then until the time is up."""
-    spent = time.perf_counter() - began
-    return len(times) >= 3 and (len(times) >= 40 or spent > seconds)
-
-
-def summary(kind, threads, Phi, t, set_up, runs, floor):
-    """What is kept of a cell."""
-    N, D = Phi.shape
-    best = {name: round(min(times), 4) for name, times in runs.items()}
-    peers = {n: best.get(n) for n in CONTENDERS if n != "prml4"}
-    fastest = min((v, n) for n, v in peers.items() if v is not None)
-    gradients = {n: f[1] if f else None for n, f in set_up.items()}
+def cell(kind, threads, Phi, t, set_up, seconds):
+    """What is kept of a race."""
+    contenders = {
+        name: partial(CONTENDERS[name], Phi, t, found[0])
+        for name, found in set_up.items()
+        if found
+    }
+    runs = race.take_turns(contenders, lambda: bound(Phi, t), seconds)
+    extra, _ = race.memory(lambda: logistic.fit(Phi, t))
     return {
         "data": kind,
-        "N": N,
-        "D": D,
+        "N": len(Phi),
+        "D": Phi.shape[1],
         "threads": threads,
-        "prml4": best["prml4"],
-        "peers": peers,
-        "fastest": fastest[1],
-        "ratio": round(fastest[0] / best["prml4"], 3),
-        "bound": round(min(floor), 4),
-        "bounds": round(best["prml4"] / min(floor), 3),
-        "passes": passes(Phi, t, set_up["prml4"][0]),
-        "gradient": gradients,
-        "repeats": len(floor),
+        **race.verdict(*runs, [n for n in CONTENDERS if n != "prml4"]),
+        "passes": race.passes(len(Phi), contenders["prml4"]),
+        "gradient": {n: f[1] if f else None for n, f in set_up.items()},
         "data_mb": round(Phi.nbytes / 1e6, 3),
-        "extra_mb": round(extra_memory(Phi, t), 3),
+        "extra_mb": round(extra, 3),
     }
-
-
-def passes(Phi, t, tol):
-    """Passes over all rows: for gradients, and for Hessians as well."""
-    made, row_pass = [0.0, 0.0], newton.row_pass
-
-    def counted(block, *args, order=2, **named):
-        made[order - 1] += len(block) / len(Phi)
-        return row_pass(block, *args, order=order, **named)
-
-    newton.row_pass = counted
-    try:
-        logistic.fit(Phi, t, tol=tol)
-    finally:
-        newton.row_pass = row_pass
-    return [round(m, 2) for m in made]
-
-
-def extra_memory(Phi, t):
-    """Peak of what a fit allocates, in MB."""
-    tracemalloc.start()
-    logistic.fit(Phi, t)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak / 1e6
-
-
-def import_time():
-    """What importing prml4 adds to numpy and scipy, in ms; best of ten."""
-    program = (
-        "import time, numpy, scipy.linalg, scipy.special\n"
-        "start = time.perf_counter()\n"
-        "import prml4, prml4.logistic, prml4.irls\n"
-        "print(1e3 * (time.perf_counter() - start))"
-    )
-    command = [sys.executable, "-c", program]
-    runs = [subprocess.check_output(command, text=True) for _ in range(10)]
-    return round(min(map(float, runs)), 2)
 
 
 def growth(found):
@@ -248,11 +157,6 @@ def growth(found):
             row = {"D": D, "threads": threads, "exponent": round(slope, 3)}
             out.append(row)
     return out
-
-
-def say(text):
-    """Progress, at once."""
-    print(text, end="", flush=True)
 
 
 def main():
@@ -275,32 +179,18 @@ def main():
         for size in others
         for c in cells(kind, *size, **how)
     ]
-    say(f"importing prml4 adds {import_time()} ms\n")
     if not quick:
-        write(found, more)
-
-
-def write(found, more):
-    """The report, from which a page of the book is made."""
-    names = ["numpy", "scipy", "scikit-learn", "statsmodels", "glum"]
-    report = {
-        "setting": (
-            f"{os.cpu_count()} cores, float64, standard normal columns and a "
-            "constant, log odds of standard deviation 2, no prior; every "
-            "contender reaches max |grad E| <= 1e-8 N, and the best of its "
-            "runs counts."
-        ),
-        "versions": {"Python": platform.python_version()}
-        | {n: version(n) for n in names},
-        "cells": found,
-        "other_cells": more,
-        "growth": growth(found),
-        "import_ms": import_time(),
-        "notes": [],
-    }
-    RESULTS.mkdir(exist_ok=True)
-    text = json.dumps(report, indent=1) + "\n"
-    (RESULTS / "logistic.json").write_text(text, encoding="utf-8")
+        race.write(
+            "logistic",
+            "standard normal columns and a constant, log odds of standard "
+            "deviation 2, no prior; every contender reaches max |grad E| <= "
+            "1e-8 N, and the best of its runs counts.",
+            ["numpy", "scipy", "scikit-learn", "statsmodels", "glum"],
+            found,
+            other_cells=more,
+            growth=growth(found),
+            import_ms=race.import_time("logistic", "irls"),
+        )
 
 
 if __name__ == "__main__":
