@@ -134,7 +134,7 @@ def fit(Phi, t, *, alpha=0.0, m0=None, weights=None, tol=newton.ROUNDING):
     best, separated = newton.descend(objective, tol=tol), None
     if not settled(best, objective):
         best, separated = second_look(best, objective, t)
-    _complain(best, separated)
+    complain(best, separated)
     return LogisticFit(
         w=best.w,
         error=best.error,
@@ -181,12 +181,12 @@ def second_look(best, objective, t):
     return replace(v, w=w, gradient=g), None
 
 
-def _complain(best, separated):
-    """Warn by name where there is no answer."""
+def complain(best, separated, finder="separation"):
+    """No minimum, or none found -> a warning that says so by name."""
     if separated:
         warnings.warn(
             f"the classes are separable ({separated}): E falls for ever along "
-            "separation(Phi, t).direction and no maximum likelihood estimate "
+            f"{finder}(Phi, t).direction and no maximum likelihood estimate "
             "exists; a prior (alpha > 0) gives one",
             SeparableDataWarning,
             stacklevel=3,

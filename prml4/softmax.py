@@ -11,7 +11,6 @@ V    (K - 1, M)  differences w_k - w_r from a reference class r, which comes
                  last wherever V is used; v is V in one line, d = (K - 1) M long
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +20,7 @@ from scipy.linalg import qr, solve_triangular
 
 from prml4 import newton, special, validate
 from prml4.descent import DENSE, descend, inverse
-from prml4.logistic import SeparableDataWarning, settled
+from prml4.logistic import complain, settled
 from prml4.separation import Separation
 from prml4.separation import separation as of_one_class
 
@@ -314,7 +313,7 @@ def fit(
     separated = None
     if not settled(best, problem) or suspect(best, problem, method):
         best, separated = second_look(best, problem, method, tol)
-    _complain(best, separated)
+    complain(best, separated, "softmax.separation")
     return SoftmaxFit(
         W=_in_order(problem.whole(best.w), order, reference),
         error=best.error,
@@ -381,25 +380,6 @@ def second_look(best, problem, method, tol):
     V = solve_triangular(S, found.w.reshape(-1, len(S)).T).T
     _, g, _ = problem(V.ravel(), order=1)
     return replace(found, w=V.ravel(), gradient=g), None
-
-
-def _complain(best, separated):
-    """Warn by name where there is no answer."""
-    if separated:
-        warnings.warn(
-            f"the classes are separable ({separated}): E falls for ever along "
-            "softmax.separation(Phi, t).direction and no maximum likelihood "
-            "estimate exists; a prior (alpha > 0) gives one",
-            SeparableDataWarning,
-            stacklevel=3,
-        )
-    elif not best.converged:
-        warnings.warn(
-            f"stopped after {len(best.trace) - 1} steps with a gradient "
-            f"component of {np.abs(best.gradient).max():.1e}",
-            newton.NotConverged,
-            stacklevel=3,
-        )
 
 
 def margins(W, Phi, t):
