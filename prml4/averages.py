@@ -1,0 +1,195 @@
+"""One-dimensional Gaussian averages of a likelihood factor, PRML 4.5.2.
+
+    mu, s2   mean and variance of the activation a ~ N(mu, s2), any shapes
+    x        standardised, a = mu + s x;  h its step
+    Z        integral of sigma(a) N(a | mu, s2) da, sigma(-a) for t = 0
+    q        the tilted density sigma(a) N(a | mu, s2) / Z
+
+The trapezoidal rule on the whole line errs by exp(-2 pi y / h) for a function
+analytic up to the height y. Gaussians are so everywhere, sigma up to its
+poles at +-i pi. Gauss-Hermite sees polynomials instead, and loses sight of
+a step that is narrow beside the Gaussian.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from . import special
+
+FALL = 37.0  # e^-37: what is left of an integrand where we cut it off
+DECAY = 39.0  # e^-39: what the poles may add, a few orders of them
+CHUNK = 2**18  # numbers worked on at once
+ROOT_TWO_PI = np.sqrt(2 * np.pi)
+
+
+def logistic(mu, s2, t=1):
+    """(ln Z, d ln Z/d mu, d^2 ln Z/d mu^2), Z = int sigma(+-a) N(a|mu, s2) da.
+
+    Z and the derivatives to 1e-12, relative, for |mu| <= 40, s2 <= 100. The
+    mean of q is mu + s2 d1, its variance s2 + s2^2 d2.
+    """
+    mu, s, t, shape = _arguments(mu, s2, t)
+    sign = 2.0 * t - 1
+    out = np.empty((3, mu.size))
+    for some in _chunks(s):
+        out[:, some] = _tilted(sign[some] * mu[some], s[some])
+    out[1] *= sign
+    return tuple(side.reshape(shape)[()] for side in out)
+
+
+def _tilted(mu, s):
+    """ln Z = ln int sigma N, d1 = E_q[sigma(-a)], d2 = var_q - E_q[sigma'].
+
+    1 - sigma(-a) has the same variance: we take the smaller of the two.
+    """
+    left, right = _ends(mu, s)
+    n = int(np.max((right - left) / _step(s))) + 2
+    h = (right - left) / n
+    x = left + h * np.arange(n + 1)[:, None]
+    a = mu + s * x
+    g = special.log_sigmoid(a) - x * x / 2
+    top = g.max(axis=0)
+    q = np.exp(g - top)
+    total = q.sum(axis=0)
+    q /= total
+    d1 = np.sum(q * special.sigmoid(-a), axis=0)
+    y = special.sigmoid(np.where(mu + s * s * d1 > 0, -a, a))
+    spread = np.sum(q * (y - np.sum(q * y, axis=0)) ** 2, axis=0)
+    d2 = spread - np.sum(q * special.sigmoid_prime(a), axis=0)
+    return top + np.log(total * h / ROOT_TWO_PI), d1, d2
+
+
+def _step(s):
+    """h with 2 pi y / h = DECAY, y = s for the Gaussian, pi / s for poles.
+
+    Below s = pi / sqrt(2 DECAY) the Gaussian's own transform
+    exp(-2 pi^2 / h^2) decides, above it the poles, which the Gaussian makes
+    exp(pi^2 / 2 s^2) times as strong.
+    """
+    gauss = np.pi * np.sqrt(2 / DECAY)
+    least = np.pi / np.sqrt(2 * DECAY)
+    poles = 2 * np.pi**2 / (DECAY * np.maximum(s, least) ** 2 + np.pi**2 / 2)
+    return np.where(s < least, gauss, poles * np.maximum(s, least))
+
+
+def _ends(mu, s):
+    """Where sigma N, sigma^3 N, sigma^2 sigma(-a) N have fallen by e^-FALL.
+
+    They are the integrands of Z, of the variance and of E_q[sigma']. From
+    sigma(a) <= min(1, e^a): each is below two Gaussians e^ka N. Heights are
+    bounded from below by the values at a few points.
+    """
+    k = np.array([[-1.0], [0], [1], [2], [3]])
+    at = mu + k * s * s
+    at = np.vstack([at, np.clip(0, at[0], at[-1])])
+    density = -0.5 * ((at - mu) / np.where(s > 0, s, 1)) ** 2
+    up, down = special.log_sigmoid(at), special.log_sigmoid(-at)
+    left, right = np.inf, -np.inf
+    for value, tilts in (
+        (up, (0, 1)), (3 * up, (0, 3)), (2 * up + down, (-1, 2)),
+    ):  # fmt: skip
+        floor = np.max(value + density, axis=0) - FALL
+        k = np.array(tilts)[:, None]
+        reach = np.sqrt(2 * (k * mu + (k * s) ** 2 / 2 - floor))
+        left = np.minimum(left, np.max(k * s - reach, axis=0))
+        right = np.maximum(right, np.min(k * s + reach, axis=0))
+    return left, right
+
+
+def probit(mu, s2, t=1):
+    """(ln Z, d1, d2) for Z = int Phi(+-a) N(a|mu, s2) da, in closed form.
+
+    Z = Phi(+-mu / sqrt(1 + s2)), PRML (4.152) with lambda = 1.
+    """
+    mu, s, t, shape = _arguments(mu, s2, t)
+    sign, root = 2.0 * t - 1, np.hypot(1, s)
+    z = sign * mu / root
+    out = (
+        special.log_normal_cdf(z),
+        sign / root * special.mills(z),
+        special.mills_prime(z) / root**2,
+    )
+    return tuple(side.reshape(shape)[()] for side in out)
+
+
+# Schemes for the predictive probability: scheme(mu, s2) -> p(C_1).
+
+
+def plug_in(mu, s2):
+    """sigma(mu): no average at all."""
+    return special.sigmoid(np.broadcast_arrays(mu, s2)[0])
+
+
+def kappa(s2):
+    """kappa(s2) = 1 / sqrt(1 + pi s2 / 8), PRML (4.154)."""
+    return 1 / np.sqrt(1 + np.pi / 8 * np.asarray(s2))
+
+
+def mackay(mu, s2):
+    """sigma(kappa(s2) mu), PRML (4.153), MacKay (1992)."""
+    return special.sigmoid(kappa(s2) * mu)
+
+
+def quadrature(mu, s2):
+    """int sigma(a) N(a|mu, s2) da by the trapezoidal rule, to 1e-13.
+
+    An absolute error: use `logistic` where tails count.
+    """
+    mu, s, _, shape = _arguments(mu, s2, 1)
+    p = np.empty(mu.size)
+    for some in _chunks(s, ends=8.0):
+        h = float(_step(s[some].max()))
+        k = np.arange(-int(8 / h), int(8 / h) + 1)
+        weights = h / ROOT_TWO_PI * np.exp(-((h * k) ** 2) / 2)
+        a = mu[some, None] + s[some, None] * (h * k)
+        p[some] = special.sigmoid(a) @ weights
+    return p.reshape(shape)[()]
+
+
+def gauss_hermite(mu, s2, n=20):
+    """sum_i omega_i sigma(mu + s x_i), exact for polynomials up to 2n - 1."""
+    x, omega = _hermite(n)
+    mu, s, _, shape = _arguments(mu, s2, 1)
+    a = mu[:, None] + s[:, None] * x
+    return (special.sigmoid(a) @ omega).reshape(shape)[()]
+
+
+@cache
+def _hermite(n):
+    """Nodes and weights for the standard normal density."""
+    x, omega = np.polynomial.hermite_e.hermegauss(n)
+    return x, omega / omega.sum()
+
+
+def monte_carlo(mu, s2, draws):
+    """1/S sum_i sigma(mu + s z_i), draws z ~ N(0, 1) of shape (S,)."""
+    mu, s, _, shape = _arguments(mu, s2, 1)
+    a = mu[:, None] + s[:, None] * np.asarray(draws)
+    return special.sigmoid(a).mean(axis=1).reshape(shape)[()]
+
+
+# Helpers.
+
+
+def _arguments(mu, s2, t):
+    """mu, s, t as flat arrays of one length, and the shape to give back."""
+    mu, s2, t = np.broadcast_arrays(np.asarray(mu, float), s2, t)
+    if not (np.all(np.isfinite(mu)) and np.all(np.isfinite(s2))):
+        raise ValueError("mu and s2 must be finite")
+    if np.any(s2 < 0):
+        raise ValueError(f"s2 must be a variance >= 0, got {np.min(s2):g}")
+    if not np.all((t == 0) | (t == 1)):
+        raise ValueError("t must be 0 or 1")
+    return mu.ravel(), np.sqrt(s2.ravel()), t.ravel(), mu.shape
+
+
+def _chunks(s, ends=12.0):
+    """Index arrays, s ascending, so that each has nodes to its own needs."""
+    order = np.argsort(s, kind="stable")
+    start = 0
+    while start < s.size:
+        n = 2 * ends / float(_step(s[order[start]]))
+        stop = start + max(int(CHUNK / n / 4), 16)
+        yield order[start:stop]
+        start = stop

@@ -1,0 +1,168 @@
+"""prml4.averages: Gaussian averages of sigma and Phi, and their tails."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prml4 import averages, special
+
+MEANS = [-40.0, -12.3, -3.0, 0.0, 1.7, 40.0]
+VARIANCES = [1e-3, 0.1, 0.5, 4.0, 16.0, 40.0, 100.0]
+SCHEMES = [
+    averages.plug_in,
+    averages.mackay,
+    averages.quadrature,
+    averages.gauss_hermite,
+    lambda mu, s2: averages.monte_carlo(mu, s2, [-1.0, 0.3, 2.0]),
+]
+
+
+def exact(mu, s2, factor=lambda a: 1 / (1 + mp.exp(-a))):
+    """ln Z and two derivatives with 40 digits, by differentiating N."""
+    mu, s2 = mp.mpf(mu), mp.mpf(s2)
+    h = min(mp.sqrt(s2) * mp.mpf("0.4"), mp.mpf("0.2"))
+    n = int((25 * mp.sqrt(s2) + 3 * s2) / h)
+    moments = [mp.mpf(0)] * 3
+    for k in range(-n, n + 1):
+        z = k * h
+        mass = factor(mu + z) * mp.exp(-z * z / (2 * s2)) * h
+        terms = mass, mass * z / s2, mass * (z * z / s2 - 1) / s2
+        moments = [m + x for m, x in zip(moments, terms, strict=True)]
+    Z, Z1, Z2 = moments
+    log_Z = mp.log(Z / mp.sqrt(2 * mp.pi * s2))
+    return log_Z, Z1 / Z, Z2 / Z - (Z1 / Z) ** 2
+
+
+@pytest.mark.parametrize("s2", VARIANCES)
+@pytest.mark.parametrize("mu", MEANS)
+def test_logistic_against_forty_digits(mu, s2):
+    """Z and its derivatives to 1e-12, relative; t = 0 by symmetry."""
+    found = averages.logistic(mu, s2)
+    mirrored = averages.logistic(-mu, s2, 0)
+    with mp.workdps(60):
+        log_Z, d1, d2 = exact(mu, s2)
+        assert abs(mp.exp(mp.mpf(float(found[0])) - log_Z) - 1) < 1e-12
+        assert abs(float(found[1]) / d1 - 1) < 1e-12
+        assert abs(float(found[2]) / d2 - 1) < 1e-12
+    assert mirrored == (found[0], -found[1], found[2])
+
+
+@pytest.mark.parametrize("mu,s2,t", [(0.3, 2.0, 1), (-1.5, 9.0, 0)])
+def test_probit_against_forty_digits(mu, s2, t):
+    """The closed form is the integral."""
+    found = averages.probit(mu, s2, t)
+    side = 1 if t else -1
+    with mp.workdps(40):
+        true = exact(mu, s2, lambda a: mp.ncdf(side * a))
+        for a, b in zip(found, true, strict=True):
+            assert abs(float(a) / b - 1) < 1e-13
+
+
+def test_many_at_once_equal_one_by_one(rng):
+    """Sorting into chunks leaves every result at its place."""
+    mu = rng.normal(0, 10, (700, 1))
+    s2 = rng.uniform(0, 100, (700, 3))
+    t = rng.integers(0, 2, 3)
+    found = averages.logistic(mu, s2, t)
+    p = averages.quadrature(mu, s2)
+    for i, j in [(0, 0), (13, 2), (699, 1)]:
+        alone = averages.logistic(mu[i, 0], s2[i, j], t[j])
+        np.testing.assert_allclose(
+            [side[i, j] for side in found], alone, rtol=3e-12
+        )
+        single = averages.quadrature(mu[i, 0], s2[i, j])
+        assert abs(p[i, j] - single) < 1e-13
+
+
+def test_variance_zero_leaves_the_factor():
+    """s2 = 0: ln sigma and its derivatives; sigma itself."""
+    a = np.linspace(-30, 30, 13)
+    found = averages.logistic(a, 0.0)
+    named = "", "_prime", "_second"
+    for side, name in zip(found, named, strict=True):
+        true = getattr(special, f"log_sigmoid{name}")(a)
+        np.testing.assert_allclose(side, true, rtol=1e-13, atol=3e-16)
+    for scheme in SCHEMES:
+        np.testing.assert_allclose(scheme(a, 0.0), special.sigmoid(a), 1e-14)
+
+
+def test_a_wide_gaussian_leaves_a_step():
+    """s2 -> infinity: Z -> 1/2, the mean of q is that of half a normal."""
+    log_Z, d1, d2 = averages.logistic(0.0, 1e6)
+    assert abs(log_Z - np.log(0.5)) < 1e-15
+    np.testing.assert_allclose(d1, np.sqrt(2 / np.pi) / 1e3, rtol=1e-5)
+    np.testing.assert_allclose(d2, -2 / np.pi / 1e6, rtol=1e-4)
+
+
+@given(
+    st.floats(-40, 40), st.floats(0, 100), st.sampled_from([0, 1])
+)  # fmt: skip
+def test_derivatives_have_their_signs(mu, s2, t):
+    """0 < Z < 1, ln Z rises towards its class and is concave."""
+    log_Z, d1, d2 = averages.logistic(mu, s2, t)
+    assert log_Z <= 1e-15 and (2 * t - 1) * d1 > 0 and d2 < 0
+    assert s2 + s2**2 * d2 > 0 or s2 == 0
+
+
+@given(st.floats(-40, 40), st.floats(0, 100))
+def test_quadrature_is_absolute(mu, s2):
+    """The probability rule agrees with the sharper one to 1e-13."""
+    p = np.exp(averages.logistic(mu, s2)[0])
+    assert abs(averages.quadrature(mu, s2) - p) < 1e-13
+
+
+def test_gauss_hermite_is_gauss_hermite():
+    """Eight nodes against numpy's rule, and a single node is the plug-in."""
+    x, omega = np.polynomial.hermite.hermgauss(8)
+    a = 0.7 + np.sqrt(2 * 3.0) * x
+    true = np.sum(omega / np.sqrt(np.pi) / (1 + np.exp(-a)))
+    np.testing.assert_allclose(averages.gauss_hermite(0.7, 3.0, 8), true, 1e-14)
+    one = averages.gauss_hermite(0.7, 3.0, 1)
+    np.testing.assert_allclose(one, special.sigmoid(0.7), 1e-14)
+
+
+def test_mackay_matches_the_slope_of_a_probit():
+    """sigma(kappa mu) with kappa^2 = 1 / (1 + pi s2 / 8)."""
+    np.testing.assert_allclose(averages.kappa(8 / np.pi), np.sqrt(0.5), 1e-15)
+    a = averages.mackay([[1.0], [2.0]], [8 / np.pi, 0.0])
+    np.testing.assert_allclose(
+        a,
+        special.sigmoid([[np.sqrt(0.5), 1.0], [np.sqrt(2.0), 2.0]]),
+        rtol=1e-14,
+    )
+
+
+def test_monte_carlo_is_the_mean_over_the_draws():
+    """Two draws, by hand."""
+    p = averages.monte_carlo([1.0, -2.0], 4.0, [0.5, -1.0])
+    true = [
+        (special.sigmoid(2.0) + special.sigmoid(-1.0)) / 2,
+        (special.sigmoid(-1.0) + special.sigmoid(-4.0)) / 2,
+    ]
+    np.testing.assert_allclose(p, true, rtol=1e-14)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_schemes_keep_shapes(scheme):
+    """Broadcasting, scalars for scalars, empty for empty."""
+    assert scheme(np.zeros((4, 1)), np.ones(3)).shape == (4, 3)
+    assert np.ndim(scheme(0.5, 1.0)) == 0
+    assert scheme(np.zeros(0), 1.0).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "mu,s2,t,said",
+    [
+        (np.nan, 1.0, 1, "finite"),
+        (0.0, np.inf, 1, "finite"),
+        (0.0, -1e-9, 1, "variance >= 0, got -1e-09"),
+        (0.0, 1.0, -1, "t must be 0 or 1"),
+    ],
+)
+def test_bad_input_is_refused(mu, s2, t, said):
+    """Named by what is wrong with it."""
+    for average in (averages.logistic, averages.probit):
+        with pytest.raises(ValueError, match=said):
+            average(mu, s2, t)
