@@ -1,0 +1,90 @@
+"""prml4.slice_sampling: it leaves known posteriors as they are."""
+
+import numpy as np
+import pytest
+
+from prml4 import slice_sampling
+
+MEAN = np.array([0.5, -1.0])
+L = np.array([[1.2, 0.0], [-0.4, 0.7]])
+
+
+def gaussian(w):
+    """Four observations of w_1 + w_2 with unit noise and mean 1."""
+    return -2 * (w[0] + w[1] - 1) ** 2
+
+
+def posterior():
+    """Mean and covariance under that likelihood, by Gauss."""
+    A = np.linalg.inv(L @ L.T)
+    C = np.linalg.inv(A + 4 * np.ones((2, 2)))
+    return C @ (A @ MEAN + 4 * np.ones(2)), C
+
+
+def test_conjugate_posterior_comes_out(rng):
+    """Mean and covariance within five standard errors of the truth."""
+    x = slice_sampling.elliptical(gaussian, MEAN, L, rng, 6000)
+    mean, C = posterior()
+    size = slice_sampling.effective_size(x)
+    assert np.all(size > 400)
+    error = np.sqrt(np.diag(C) / size)
+    assert np.all(np.abs(x.mean(axis=0) - mean) < 5 * error)
+    spread = np.cov(x.T)
+    scale = np.sqrt(np.outer(np.diag(C), np.diag(C)))
+    assert np.all(np.abs(spread - C) < 5 * scale * np.sqrt(2 / size.min()))
+
+
+def test_without_data_the_prior_comes_out(rng):
+    """log L = 0: every proposal is taken, and draws hardly depend."""
+    x = slice_sampling.elliptical(lambda w: 0.0, MEAN, L, rng, 4000, burn=0)
+    assert np.all(np.abs(x.mean(axis=0) - MEAN) < 0.1)
+    np.testing.assert_allclose(np.cov(x.T), L @ L.T, atol=0.12)
+    assert np.all(slice_sampling.effective_size(x) > 1000)
+
+
+def test_walls_are_respected(rng):
+    """log L = -inf outside a half plane: no draw lies there."""
+
+    def wall(w):
+        return 0.0 if w[0] > 0.4 else -np.inf
+
+    x = slice_sampling.elliptical(wall, MEAN, L, rng, 500, burn=3)
+    assert x[:, 0].min() > 0.4
+    half = MEAN[0] + 1.2 * 0.746  # E of N(0.5, 1.2^2) above 0.4
+    assert abs(x[:, 0].mean() - half) < 0.2
+
+
+def test_thinning_and_burning_count_steps():
+    """The same stream of random numbers, seen at other times."""
+
+    def run(n, **options):
+        seed = np.random.default_rng(3)
+        return slice_sampling.elliptical(gaussian, MEAN, L, seed, n, **options)
+
+    every = run(20, burn=0)
+    np.testing.assert_array_equal(run(4, burn=0, thin=5), every[::5])
+    np.testing.assert_array_equal(run(5, burn=15), every[15:])
+
+
+def test_effective_size_of_an_autoregression(rng):
+    """x_k = r x_k-1 + e has n (1 - r) / (1 + r) draws' worth."""
+    n, r = 40_000, 0.8
+    x = np.empty((n, 2))
+    e = rng.standard_normal((n, 2))
+    x[0] = e[0]
+    for k in range(1, n):
+        x[k] = r * x[k - 1] + e[k]
+    size = slice_sampling.effective_size(x)
+    np.testing.assert_allclose(size, n / 9, rtol=0.15)
+    np.testing.assert_allclose(slice_sampling.effective_size(e), n, rtol=0.1)
+
+
+def test_bad_input_is_refused(rng):
+    """Wrong shapes, NaN, and a start where nothing can be measured."""
+    run = slice_sampling.elliptical
+    with pytest.raises(ValueError, match=r"shapes \(2,\) and \(3, 3\)"):
+        run(gaussian, MEAN, np.eye(3), rng, 5)
+    with pytest.raises(ValueError, match="mean must be finite"):
+        run(gaussian, [np.nan, 0], L, rng, 5)
+    with pytest.raises(ValueError, match="finite at mean; got nan"):
+        run(lambda w: np.nan, MEAN, L, rng, 5)
