@@ -6,7 +6,8 @@
 
 A likelihood is a value: inference takes LOGISTIC or PROBIT as an argument and
 knows neither of them. Another one needs the two functions, and ln p concave
-in f if the mode is to be the only one.
+in f if the mode is to be the only one. The averages over f ~ N(mu, s2) and
+their derivatives by mu are those of `averages`.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prml4 import averages
 from prml4.special import (
     log_normal_cdf,
     log_sigmoid,
@@ -30,6 +32,7 @@ class Likelihood:
 
     name: str
     log_p: Callable  # (f, t, order=3) -> ln p and its first `order` derivatives
+    average: Callable  # (mu, s2, t) -> ln int p N(f|mu, s2) df, two derivatives
 
 
 def log_logistic(f, t, order=3):
@@ -61,5 +64,5 @@ def _signs(t):
     return 2.0 * np.asarray(t, float) - 1.0
 
 
-LOGISTIC = Likelihood("logistic", log_logistic)
-PROBIT = Likelihood("probit", log_probit)
+LOGISTIC = Likelihood("logistic", log_logistic, averages.logistic)
+PROBIT = Likelihood("probit", log_probit, averages.probit)

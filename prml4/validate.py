@@ -12,7 +12,7 @@ Nothing is modified; contiguous or strided float64 is passed on uncopied.
 from operator import index
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import eigvalsh, lapack, qr, solve_triangular
 
 
 def real(name, value):
@@ -364,3 +364,38 @@ def positive(name, value):
             f"{name} must be one positive, finite number; got {value}"
         )
     return float(number)
+
+
+class Indefinite(ValueError):
+    """A kernel matrix by which a sum of values would have variance below 0."""
+
+
+def kernel_matrix(C, N=None):
+    """Kernel matrix (N, N): symmetric, no eigenvalue below -1e-8 |C|.
+
+    |C| is Frobenius' norm. C + 1e-8 |C| I must have a Cholesky factor: a
+    singular C, which rounding has made indefinite by a little, passes.
+    """
+    C = finite("C", matrix(C, "C"))
+    if C.shape[0] != C.shape[1] or len(C) != (N or len(C)):
+        wanted = "a square matrix" if N is None else f"of shape ({N}, {N})"
+        raise ValueError(f"C must be {wanted}; got shape {C.shape}")
+    size = np.sqrt(np.vdot(C, C))
+    blocks = [slice(i, i + 128) for i in range(0, len(C), 128)]
+    gap = max(
+        np.abs(C[i, j] - C[j, i].T).max()
+        for k, i in enumerate(blocks)
+        for j in blocks[: k + 1]
+    )
+    if gap > 1e-9 * size:
+        raise ValueError(f"C must be symmetric; got a gap of {gap:.1e}")
+    shifted = np.array(C, order="C")
+    shifted.flat[:: len(C) + 1] += max(1e-8 * size, np.finfo(float).tiny)
+    _, info = lapack.dpotrf(shifted.T, lower=1, clean=0, overwrite_a=1)
+    if info != 0:
+        least = eigvalsh(C, subset_by_index=[0, 0])[0]
+        raise Indefinite(
+            "C must be positive semi-definite, a matrix of covariances; got "
+            f"the eigenvalue {least:.3g} beside a norm of {size:.3g}"
+        )
+    return C

@@ -91,3 +91,24 @@ def test_the_curvature_never_turns_up_and_stays_finite(likelihood):
         terms = np.array(likelihood.log_p(f, t))
         assert np.isfinite(terms).all()
         assert (terms[2] <= 0).all()
+
+
+@BOTH
+@pytest.mark.parametrize("t", [0, 1])
+def test_the_average_is_the_integral_of_the_factor(likelihood, t):
+    """Z by adaptive quadrature of exp(ln p), its slopes by differences."""
+    mu, s2 = -1.3, 2.4
+
+    def factor(f):
+        p = np.exp(likelihood.log_p(f, t, 0)[0])
+        return p * np.exp(-((f - mu) ** 2) / (2 * s2))
+
+    Z = estimate.quadrature(factor, [(-np.inf, np.inf)])
+    log_Z, d1, d2 = likelihood.average(mu, s2, t)
+    right = np.log(Z.value / np.sqrt(2 * np.pi * s2))
+    assert log_Z == pytest.approx(right, abs=2 * Z.error / Z.value + 1e-12)
+    for k, slope in ((0, d1), (1, d2)):
+        found = estimate.derivative(
+            lambda x, k=k: likelihood.average(x, s2, t)[k], mu
+        )
+        assert abs(slope - found.value) <= found.error + 1e-12

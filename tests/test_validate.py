@@ -323,3 +323,61 @@ def test_masked_arrays_are_refused_where_they_hide_something():
     with pytest.raises(ValueError, match="X must not hide entries"):
         validate.design(X, "X")
     np.testing.assert_array_equal(validate.design(X[:, :1]), [[0.0]])
+
+
+def kernel_matrix_of(rng, n=7):
+    """A positive definite matrix that nobody may write to."""
+    A = rng.normal(size=(n, n))
+    C = A @ A.T
+    C.setflags(write=False)
+    return C
+
+
+def test_a_kernel_matrix_goes_through_unchanged(rng):
+    """Also one that is singular, or zero, or of extreme size."""
+    C = kernel_matrix_of(rng)
+    assert validate.kernel_matrix(C, 7) is C
+    v = rng.normal(size=150)
+    for C in (np.outer(v, v), np.zeros((3, 3)), 1e12 * np.outer(v, v)):
+        np.testing.assert_array_equal(validate.kernel_matrix(C), C)
+
+
+@pytest.mark.parametrize("n", [2, 127, 128, 129, 300])
+def test_one_asymmetric_pair_is_seen_wherever_it_is(rng, n):
+    """The matrix is compared with its transpose block by block."""
+    C = kernel_matrix_of(rng, n).copy()
+    C[0, n - 1] += 1e-6 * np.linalg.norm(C)
+    with pytest.raises(ValueError, match="must be symmetric; got a gap"):
+        validate.kernel_matrix(C)
+
+
+def test_indefinite_by_more_than_rounding_is_named(rng):
+    """-1e-7 of the norm is too much, -1e-9 may be rounding."""
+    Q, _ = np.linalg.qr(rng.normal(size=(5, 5)))
+    for least, fails in ((-1e-7, True), (-1e-9, False), (-1.0, True)):
+        C = (Q * [1, 0.3, 0.1, 0.01, least]) @ Q.T
+        C = (C + C.T) / 2
+        if fails:
+            with pytest.raises(validate.Indefinite, match="eigenvalue -"):
+                validate.kernel_matrix(C)
+        else:
+            validate.kernel_matrix(C)
+
+
+@pytest.mark.parametrize(
+    ("C", "complaint"),
+    [
+        (np.ones((2, 3)), "must be a square matrix; got shape"),
+        (np.ones(3), "must be a matrix"),
+        (np.eye(3), r"must be of shape \(2, 2\)"),
+        (np.diag([1.0, np.nan]), "must be finite"),
+        (np.array([[1.0, np.inf], [np.inf, 1.0]]), "must be finite"),
+        (np.zeros((0, 0)), "matrix"),
+        ([["a"]], "must hold real numbers"),
+    ],
+)
+def test_what_is_no_kernel_matrix_of_two_points(C, complaint):
+    """Shape, kind and finiteness, named."""
+    N = None if np.shape(C) in ((2, 3), (3,), (0, 0)) else 2
+    with pytest.raises(ValueError, match=complaint):
+        validate.kernel_matrix(C, N)
