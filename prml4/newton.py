@@ -70,12 +70,15 @@ def row_pass(Phi, w, pointwise, *, weights=None, order=2):
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """E(w) + 1/2 (w - m0)^T A (w - m0), A = diag(alpha), with derivatives."""
+    """E(w) + 1/2 (w - m0)^T A (w - m0), with derivatives.
+
+    A = diag(alpha), or alpha itself where that is a matrix.
+    """
 
     Phi: np.ndarray  # (N, M)
     pointwise: Callable  # (a, rows) -> E_n and its derivatives
     weights: np.ndarray | None  # (N,) observation weights, None for ones
-    alpha: np.ndarray  # (M,)
+    alpha: np.ndarray  # (M,) or (M, M)
     m0: np.ndarray  # (M,)
 
     def __call__(self, w, order=2):
@@ -84,9 +87,14 @@ class Objective:
             self.Phi, w, self.pointwise, weights=self.weights, order=order
         )
         d = w - self.m0
-        if order == 2:
-            H[np.diag_indices_from(H)] += self.alpha
-        return E + 0.5 * float(d @ (self.alpha * d)), g + self.alpha * d, H
+        if self.alpha.ndim == 2:
+            pull = self.alpha @ d
+            H = H + self.alpha if order == 2 else None
+        else:
+            pull = self.alpha * d
+            if order == 2:
+                H[np.diag_indices_from(H)] += self.alpha
+        return E + 0.5 * float(d @ pull), g + pull, H
 
     def predictor(self, w):
         """a = Phi w."""

@@ -69,6 +69,26 @@ def test_objective_adds_the_prior_and_its_derivatives(rng):
         np.testing.assert_allclose(H[j], (up[1] - down[1]) / 2e-5, rtol=1e-6)
 
 
+def test_a_full_prior_precision_is_a_change_of_coordinates(rng):
+    """With w = m0 + R v a prior I on v is R^-T R^-1 on w, whatever R."""
+    f = problem(rng, 50, 3, weights=rng.random(50), alpha=1.0)
+    R, m0 = rng.standard_normal((3, 3)), rng.standard_normal(3)
+    shift = f.Phi @ m0
+    inner = replace(
+        f,
+        Phi=f.Phi @ R,
+        pointwise=lambda a, rows: f.pointwise(a + shift[rows], rows),
+    )
+    full = replace(f, alpha=np.linalg.inv(R @ R.T), m0=m0)
+    v = rng.standard_normal(3)
+    E, g, H = full(m0 + R @ v)
+    for got, want in zip((E, R.T @ g, R.T @ H @ R), inner(v), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9)
+    E1, g1, H1 = full(m0 + R @ v, order=1)
+    assert (E1, H1) == (E, None)
+    np.testing.assert_array_equal(g1, g)
+
+
 def test_minimise_finds_what_a_simplex_search_finds(rng):
     """Nelder and Mead know no derivatives."""
     f = problem(rng, 60, 2, alpha=0.1)
