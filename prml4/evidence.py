@@ -1,0 +1,243 @@
+"""Model comparison: evidence, Occam factor, BIC and AIC, PRML 4.4.1.
+
+    Phi      (N, M)  design matrix, one column per parameter
+    t        (N,)    targets in {0, 1}; real numbers in `linear_evidence`
+    w        (M,)    parameters; W (S, M) many of them, one per row
+    alpha    (M,)    prior precisions > 0 (one number serves all)
+    m0       (M,)    prior mean, None for zero
+    weights  (N,)    how often each observation counts, None for once
+    A        (M, M)  precision at the mode, -grad grad ln p(t|w) p(w)
+
+All scores are on PRML's scale, natural logarithms of which the larger is the
+better; most programs report minus twice ours.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from prml4 import laplace, logistic, validate
+from prml4.estimate import Estimate
+from prml4.laplace import Laplace
+from prml4.special import log_sigmoid, logsumexp
+
+REACH = 12.0  # standard deviations of the Laplace fit that a grid spans
+BLOCK = 2**22  # log odds formed at once
+
+
+# The evidence and its parts.
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Laplace's approximation to ln p(t), term by term, PRML (4.137)."""
+
+    posterior: Laplace  # the Gaussian at the mode of p(t|w) p(w)
+    log_likelihood: float  # ln p(t|w_MAP)
+    log_prior: float  # ln p(w_MAP)
+    N: float  # number of observations, the sum of their weights
+
+    @property
+    def log_evidence(self):
+        """ln p(t) = ln p(t|w) + ln p(w) + M/2 ln 2 pi - 1/2 ln|A|."""
+        return self.log_likelihood + self.log_occam
+
+    @property
+    def log_volume(self):
+        """M/2 ln 2 pi - 1/2 ln|A|: how much room the posterior takes."""
+        return log_volume(self.posterior.precision)
+
+    @property
+    def log_occam(self):
+        """ln p(w_MAP) + M/2 ln 2 pi - 1/2 ln|A|, the last three terms."""
+        return self.log_prior + self.log_volume
+
+
+def log_volume(A):
+    """M/2 ln 2 pi - 1/2 ln|A| = ln int exp(-z^T A z / 2) dz, PRML (4.135)."""
+    flat = laplace.at_mode(np.zeros(len(A)), 0.0, np.asarray(A))
+    return flat.log_evidence
+
+
+def log_gaussian(w, alpha, m0=None):
+    """ln N(w|m0, diag(alpha)^{-1}), PRML (4.140); w (M,) or (S, M)."""
+    d = np.asarray(w, float) - (0.0 if m0 is None else np.asarray(m0))
+    alpha = np.broadcast_to(np.asarray(alpha, float), d.shape[-1:])
+    return 0.5 * np.sum(np.log(alpha / (2 * np.pi)) - alpha * d**2, axis=-1)
+
+
+def logistic_evidence(Phi, t, *, alpha, m0=None, weights=None):
+    """ln p(t) = -E(w) + ln N(w|m0, A0^{-1}) + M/2 ln 2 pi - 1/2 ln|H + A0|.
+
+    At w = w_MAP; A0 = diag(alpha), E and H of logistic regression.
+    """
+    Phi, t, weights = validate.two_classes(Phi, t, weights)
+    alpha = _proper(alpha, Phi.shape[1])
+    fit = logistic.fit(Phi, t, alpha=alpha, m0=m0, weights=weights)
+    L = -logistic.error(fit.w, Phi, t, weights)
+    prior = float(log_gaussian(fit.w, alpha, m0))
+    posterior = laplace.at_mode(fit.w, L + prior, fit.H)
+    N = len(Phi) if weights is None else float(weights.sum())
+    return Evidence(posterior, L, prior, N)
+
+
+def linear_evidence(Phi, t, *, alpha, beta):
+    """ln N(t|0, I / beta + Phi A0^{-1} Phi^T): Laplace is exact, PRML (3.86).
+
+    Regression with noise of known precision beta, prior mean 0.
+    """
+    Phi = validate.design(Phi)
+    N, M = Phi.shape
+    t = validate.vector("t", t, N, "row")
+    alpha = _proper(alpha, M)
+    A = np.diag(alpha) + beta * Phi.T @ Phi
+    w = np.linalg.solve(A, beta * Phi.T @ t)
+    L = float(np.sum(log_gaussian(t - Phi @ w, beta)))
+    prior = float(log_gaussian(w, alpha))
+    return Evidence(laplace.at_mode(w, L + prior, A), L, prior, N)
+
+
+def _proper(alpha, M):
+    """Prior precisions (M,) > 0: an improper prior leaves no evidence."""
+    alpha = validate.precisions(alpha, M)
+    if not np.all(alpha > 0):
+        raise ValueError(
+            "alpha must be > 0: under an improper prior the evidence is not "
+            f"defined; got {alpha.min():g}"
+        )
+    return alpha
+
+
+# Its true value, by brute force in one to three dimensions.
+
+
+def log_joint(W, Phi, t, *, alpha, m0=None, weights=None):
+    """ln p(t|w) p(w) = sum_n c_n ln sigma(s_n w^T phi_n) + ln p(w), (S,)."""
+    W, Phi = np.atleast_2d(W), np.asarray(Phi)
+    sign = 2.0 * np.asarray(t) - 1.0
+    c = np.ones(len(Phi)) if weights is None else np.asarray(weights)
+    L = np.empty(len(W))
+    size = max(BLOCK // len(Phi), 1)
+    for start in range(0, len(W), size):
+        rows = slice(start, start + size)
+        L[rows] = log_sigmoid(sign * (W[rows] @ Phi.T)) @ c
+    return L + log_gaussian(W, alpha, m0)
+
+
+def integrate(log_f, posterior, *, step=0.2, reach=REACH):
+    """ln int f(w) dw by the trapezoidal rule along the axes of the mode.
+
+    w = mode + L^{-T} u with u on a grid; log_f: (S, M) -> (S,). The error is
+    the change from a grid twice as coarse, plus what f is at the edge.
+    """
+    M = len(posterior.mode)
+    if M > 3:
+        raise ValueError(f"a grid serves at most 3 parameters; got {M}")
+    half = int(np.ceil(reach / step / 2)) * 2
+    axis = np.arange(-half, half + 1)
+    k = np.array(list(product(axis, repeat=M)))
+    W = posterior.mode + np.linalg.solve(posterior.cholesky.T, step * k.T).T
+    log_terms = np.asarray(log_f(W)).reshape(len(k))
+    even = np.all(k % 2 == 0, axis=1)
+    edge = np.any(np.abs(k) == half, axis=1)
+    cell = M * np.log(step) - np.sum(np.log(np.diag(posterior.cholesky)))
+    fine = logsumexp(log_terms) + cell
+    coarse = logsumexp(log_terms[even]) + cell + M * np.log(2)
+    cut = reach / step * np.exp(logsumexp(log_terms[edge]) + cell - fine)
+    return Estimate(fine, abs(fine - coarse) + cut)
+
+
+def brute_force(Phi, t, *, alpha, m0=None, weights=None, **grid):
+    """ln p(t) = ln int p(t|w) p(w) dw on a grid, for one to three columns."""
+    prior = {"alpha": alpha, "m0": m0, "weights": weights}
+    found = logistic_evidence(Phi, t, **prior)
+    return integrate(
+        lambda W: log_joint(W, Phi, t, **prior), found.posterior, **grid
+    )
+
+
+# Scores.
+
+
+def model_probabilities(log_evidence, prior=None):
+    """p(M_i|D) = p(D|M_i) p(M_i) / sum_j p(D|M_j) p(M_j), PRML (3.66)."""
+    L = validate.real("log_evidence", log_evidence)
+    L = validate.vector("log_evidence", L, L.size, "model")
+    if prior is not None:
+        L = L + np.log(validate.probabilities("prior", prior, L.size))
+    return np.exp(L - logsumexp(L))
+
+
+def bic(log_likelihood, M, N):
+    """ln p(D|w_ML) - M/2 ln N, PRML (4.139); Schwarz (1978)."""
+    return log_likelihood - 0.5 * M * np.log(N)
+
+
+def aic(log_likelihood, M):
+    """ln p(D|w_ML) - M, PRML (1.73); Akaike (1974)."""
+    return log_likelihood - M
+
+
+@dataclass(frozen=True, eq=False)
+class Dropped:
+    """What BIC leaves out: four terms that sum to ln p(D) - BIC, by Laplace."""
+
+    fit: float  # ln p(D|w_MAP) - ln p(D|w_ML) <= 0, O(1/N)
+    prior: float  # ln p(w_MAP), O(1)
+    constant: float  # M/2 ln 2 pi, O(1)
+    information: float  # -1/2 ln|A / N|, O(1)
+
+    @property
+    def total(self):
+        """fit + prior + constant + information: O(1), it does not vanish."""
+        return self.fit + self.prior + self.constant + self.information
+
+
+def dropped(evidence, log_likelihood):
+    """ln p(D) - BIC = fit + prior + M/2 ln 2 pi - 1/2 ln|A/N|, PRML (4.139).
+
+    `log_likelihood` is ln p(D|w_ML).
+    """
+    M = len(evidence.posterior.mode)
+    constant = 0.5 * M * np.log(2 * np.pi)
+    return Dropped(
+        fit=evidence.log_likelihood - log_likelihood,
+        prior=evidence.log_prior,
+        constant=constant,
+        information=evidence.log_volume
+        - constant
+        + 0.5 * M * np.log(evidence.N),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What each of J models gets, the larger the better."""
+
+    M: np.ndarray  # (J,) numbers of parameters
+    log_likelihood: np.ndarray  # (J,) ln p(t|w_ML)
+    bic: np.ndarray  # (J,)
+    aic: np.ndarray  # (J,)
+    log_evidence: np.ndarray  # (J,) Laplace's
+    log_occam: np.ndarray  # (J,) its last three terms
+
+
+def compare(designs, t, *, alpha):
+    """ln p(t|w_ML), BIC, AIC and ln p(t) of logistic models, PRML (4.137-9).
+
+    All columns have prior precision alpha, also the constant one.
+    """
+    designs = [validate.design(Phi) for Phi in designs]
+    t = validate.binary_targets(t, len(designs[0]))
+    M = np.array([Phi.shape[1] for Phi in designs])
+    L = np.array([-logistic.fit(Phi, t).error for Phi in designs])
+    found = [logistic_evidence(Phi, t, alpha=alpha) for Phi in designs]
+    return Scores(
+        M=M,
+        log_likelihood=L,
+        bic=bic(L, M, len(t)),
+        aic=aic(L, M),
+        log_evidence=np.array([e.log_evidence for e in found]),
+        log_occam=np.array([e.log_occam for e in found]),
+    )

@@ -1,0 +1,314 @@
+"""prml4.evidence: Laplace evidence, BIC, AIC, and the choice among models."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, special, stats
+
+from prml4 import data, evidence, laplace, logistic
+
+
+@pytest.fixture
+def sample(rng):
+    """Two columns, forty rows, classes that overlap."""
+    Phi = data.with_bias(rng.normal(size=40))
+    return Phi, data.draw_targets(rng, Phi, [0.2, 0.8])
+
+
+def by_scipy(Phi, t, alpha, m0=0.0):
+    """ln p(t) by adaptive quadrature in two dimensions."""
+
+    def joint(b, a):
+        L = stats.bernoulli.logpmf(t, special.expit(Phi @ [a, b])).sum()
+        prior = stats.norm.logpdf([a, b], m0, np.asarray(alpha) ** -0.5)
+        return np.exp(L + prior.sum() + 20)
+
+    return np.log(integrate.dblquad(joint, -6, 6, -6, 6, epsrel=1e-9)[0]) - 20
+
+
+# The evidence and its parts.
+
+
+def test_volume_is_the_integral_of_the_gaussian(rng):
+    """ln int exp(-z^T A z / 2) dz, A = 2.5 by quadrature; det from numpy."""
+    area, _ = integrate.quad(lambda z: np.exp(-1.25 * z**2), -9, 9)
+    np.testing.assert_allclose(evidence.log_volume([[2.5]]), np.log(area))
+    B = rng.normal(size=(5, 3))
+    right = 1.5 * np.log(2 * np.pi) - 0.5 * np.linalg.slogdet(B.T @ B)[1]
+    np.testing.assert_allclose(evidence.log_volume(B.T @ B), right)
+
+
+def test_volume_of_no_volume_is_refused():
+    """A singular A has a name, not a value."""
+    with pytest.raises(laplace.NotPositiveDefinite):
+        evidence.log_volume([[1.0, 1.0], [1.0, 1.0]])
+
+
+def test_prior_density_is_scipys(rng):
+    """One precision, several, a mean, and many points at once."""
+    w, m0, alpha = rng.normal(size=3), rng.normal(size=3), [0.5, 2.0, 9.0]
+    right = stats.multivariate_normal(m0, np.diag(1 / np.array(alpha)))
+    np.testing.assert_allclose(
+        evidence.log_gaussian(w, alpha, m0), right.logpdf(w)
+    )
+    W = rng.normal(size=(4, 3))
+    np.testing.assert_allclose(
+        evidence.log_gaussian(W, 0.3),
+        stats.norm.logpdf(W, 0, 0.3**-0.5).sum(axis=1),
+    )
+
+
+def test_terms_sum_to_the_evidence(sample):
+    """(4.137) from its parts; Laplace's own sum agrees."""
+    Phi, t = sample
+    alpha, m0 = np.array([0.3, 2.0]), np.array([0.1, -0.2])
+    e = evidence.logistic_evidence(Phi, t, alpha=alpha, m0=m0)
+    w = logistic.fit(Phi, t, alpha=alpha, m0=m0).w
+    A = logistic.map_hessian(w, Phi, alpha)
+    L = -logistic.error(w, Phi, t)
+    prior = stats.norm.logpdf(w, m0, alpha**-0.5).sum()
+    volume = np.log(2 * np.pi) - 0.5 * np.log(np.linalg.det(A))
+    np.testing.assert_allclose(e.log_likelihood, L)
+    np.testing.assert_allclose(e.log_prior, prior)
+    np.testing.assert_allclose(e.log_volume, volume)
+    np.testing.assert_allclose(e.log_occam, prior + volume)
+    np.testing.assert_allclose(e.log_evidence, L + prior + volume)
+    np.testing.assert_allclose(e.posterior.log_evidence, e.log_evidence)
+    assert e.N == 40
+
+
+def test_laplace_is_near_the_truth_and_the_grid_is_the_truth(sample):
+    """scipy's dblquad; Laplace within a twentieth of a nat at N = 40."""
+    Phi, t = sample
+    alpha, m0 = np.array([0.4, 1.5]), np.array([0.3, -0.5])
+    truth = by_scipy(Phi, t, alpha, m0)
+    found = evidence.brute_force(Phi, t, alpha=alpha, m0=m0)
+    np.testing.assert_allclose(found.value, truth, rtol=1e-8)
+    assert found.error < 1e-10
+    e = evidence.logistic_evidence(Phi, t, alpha=alpha, m0=m0)
+    assert abs(e.log_evidence - truth) < 0.05
+
+
+def test_weights_are_repeated_rows(sample):
+    """In the evidence, its N, the grid."""
+    Phi, t = sample
+    c = np.arange(40) % 3 + 1
+    long = np.repeat(Phi, c, axis=0), np.repeat(t, c)
+    a = evidence.logistic_evidence(Phi, t, alpha=0.7, weights=c)
+    b = evidence.logistic_evidence(*long, alpha=0.7)
+    np.testing.assert_allclose(a.log_evidence, b.log_evidence)
+    assert a.N == b.N == c.sum()
+    a = evidence.brute_force(Phi, t, alpha=0.7, weights=c)
+    b = evidence.brute_force(*long, alpha=0.7)
+    np.testing.assert_allclose(a.value, b.value)
+
+
+def test_grid_in_one_and_three_dimensions(rng):
+    """Gaussians, where the answer is known; also where it is cut off."""
+    B = rng.normal(size=(6, 3))
+    for M in (1, 3):
+        A = (B.T @ B)[:M, :M]
+        q = laplace.at_mode(np.arange(M) + 1.0, -300.0, A)
+        found = evidence.integrate(
+            lambda W, q=q: q.log_density(W) - 300.0, q, step=0.4, reach=9.6
+        )
+        assert abs(found.value + 300) <= found.error + 1e-10
+        assert found.error < 1e-5
+    short = evidence.integrate(q.log_density, q, step=0.4, reach=1.6)
+    assert abs(short.value) > 0.1
+    assert short.error > abs(short.value)
+
+
+def test_the_grid_knows_its_error(rng):
+    """Too coarse a grid says so."""
+    q = laplace.at_mode([0.0], 0.0, [[1.0]])
+    coarse = evidence.integrate(
+        lambda W: -0.5 * W[:, 0] ** 2, q, step=2.0, reach=12.0
+    )
+    gap = abs(coarse.value - 0.5 * np.log(2 * np.pi))
+    assert 1e-3 < gap <= coarse.error
+
+
+def test_the_grid_ends_at_three_dimensions():
+    """12^4 would still run, 120^4 would not."""
+    q = laplace.at_mode(np.zeros(4), 0.0, np.eye(4))
+    with pytest.raises(ValueError, match="at most 3 parameters; got 4"):
+        evidence.integrate(q.log_density, q)
+
+
+def test_blocks_of_the_grid_change_nothing(sample, monkeypatch):
+    """log_joint in one block, in many, against the sum as written."""
+    Phi, t = sample
+    W = np.linspace(-1, 1, 14).reshape(7, 2)
+    whole = evidence.log_joint(W, Phi, t, alpha=2.0)
+    monkeypatch.setattr(evidence, "BLOCK", 120)
+    parts = evidence.log_joint(W, Phi, t, alpha=2.0)
+    right = [
+        stats.bernoulli.logpmf(t, special.expit(Phi @ w)).sum()
+        + stats.norm.logpdf(w, 0, 0.5**0.5).sum()
+        for w in W
+    ]
+    np.testing.assert_allclose(whole, right)
+    np.testing.assert_allclose(parts, right)
+
+
+def test_evidence_is_a_distribution_over_data():
+    """It sums to one over all 2^5 target vectors."""
+    Phi = data.with_bias(np.linspace(-1, 1, 5))
+    total = sum(
+        np.exp(
+            evidence.brute_force(Phi, np.array(t), alpha=0.5, step=0.4).value
+        )
+        for t in product([0.0, 1.0], repeat=5)
+    )
+    np.testing.assert_allclose(total, 1)
+
+
+def test_linear_evidence_is_the_density_of_the_targets(rng):
+    """A multivariate normal of covariance I / beta + Phi A0^{-1} Phi^T."""
+    Phi, t = rng.normal(size=(9, 3)), rng.normal(size=9)
+    alpha, beta = np.array([0.5, 1.0, 4.0]), 2.5
+    C = np.eye(9) / beta + Phi @ np.diag(1 / alpha) @ Phi.T
+    e = evidence.linear_evidence(Phi, t, alpha=alpha, beta=beta)
+    right = stats.multivariate_normal(np.zeros(9), C).logpdf(t)
+    np.testing.assert_allclose(e.log_evidence, right)
+    rest = t - Phi @ e.posterior.mode
+    np.testing.assert_allclose(
+        e.log_likelihood, stats.norm.logpdf(rest, 0, beta**-0.5).sum()
+    )
+    assert e.N == 9
+
+
+def test_a_column_twice_is_one_with_twice_the_variance(sample):
+    """The evidence does not charge for what changes nothing."""
+    Phi, t = sample
+    single = evidence.logistic_evidence(Phi, t, alpha=[1.0, 0.5])
+    double = evidence.logistic_evidence(Phi[:, [0, 1, 1]], t, alpha=1.0)
+    np.testing.assert_allclose(double.log_evidence, single.log_evidence)
+
+
+def test_separable_data_have_evidence():
+    """The prior makes it finite, without a warning."""
+    Phi = data.with_bias(np.arange(6.0) - 2.5)
+    t = np.repeat([0.0, 1.0], 3)
+    e = evidence.logistic_evidence(Phi, t, alpha=1.0)
+    assert np.log(0.5) * 6 < e.log_evidence < 0
+
+
+@pytest.mark.parametrize("alpha", [0.0, [1.0, 0.0]])
+def test_an_improper_prior_is_refused(sample, alpha):
+    """It would leave the evidence undefined."""
+    for score in (
+        evidence.logistic_evidence,
+        lambda *a, **k: evidence.linear_evidence(*a, beta=1.0, **k),
+    ):
+        with pytest.raises(ValueError, match="improper prior"):
+            score(*sample, alpha=alpha)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ({"alpha": -1.0}, "alpha"),
+        ({"alpha": [1.0, 1.0, 1.0]}, "alpha"),
+        ({"t": np.full(40, 2.0)}, "t must be in"),
+        ({"t": np.zeros(39)}, "t must have shape"),
+        ({"Phi": np.full((40, 2), np.nan)}, "Phi must be finite"),
+        ({"m0": np.zeros(3)}, "m0"),
+        ({"weights": -np.ones(40)}, "weights"),
+    ],
+)
+def test_bad_input_is_named(sample, fault, message):
+    """What arrived and what was expected."""
+    arguments = dict(zip(("Phi", "t"), sample, strict=True))
+    arguments |= {"alpha": 1.0} | fault
+    with pytest.raises(ValueError, match=message):
+        evidence.logistic_evidence(**arguments)
+
+
+def test_linear_evidence_names_bad_input():
+    """Targets of another length."""
+    with pytest.raises(ValueError, match="t must have shape"):
+        evidence.linear_evidence(np.eye(3), np.zeros(2), alpha=1.0, beta=1.0)
+
+
+# Scores.
+
+
+def test_scores_against_statsmodels(sample):
+    """Its aic and bic are minus twice ours."""
+    import statsmodels.api as sm
+
+    Phi, t = sample
+    peer = sm.Logit(t, Phi).fit(disp=0, tol=1e-12)
+    s = evidence.compare([Phi[:, :1], Phi], t, alpha=0.5)
+    np.testing.assert_allclose(-2 * s.bic[1], peer.bic)
+    np.testing.assert_allclose(-2 * s.aic[1], peer.aic)
+    np.testing.assert_allclose(s.log_likelihood, [peer.llnull, peer.llf])
+    np.testing.assert_array_equal(s.M, [1, 2])
+    for j, M in enumerate((1, 2)):
+        e = evidence.logistic_evidence(Phi[:, :M], t, alpha=0.5)
+        np.testing.assert_allclose(s.log_evidence[j], e.log_evidence)
+        np.testing.assert_allclose(s.log_occam[j], e.log_occam)
+
+
+def test_compare_names_bad_input(sample):
+    """Designs of other lengths, columns that depend on others."""
+    Phi, t = sample
+    with pytest.raises(ValueError, match="t must have shape"):
+        evidence.compare([Phi[:9]], t, alpha=1.0)
+    with pytest.raises(ValueError, match="column"):
+        evidence.compare([Phi[:, [0, 1, 1]]], t, alpha=1.0)
+
+
+def test_bic_and_aic_by_hand():
+    """M/2 ln N against M."""
+    np.testing.assert_allclose(evidence.bic(-10.0, 3, np.e**4), -16.0)
+    assert evidence.aic(-10.0, 3) == -13.0
+
+
+def test_dropped_terms_are_the_difference(sample):
+    """They sum to Laplace's evidence less BIC; each has its value."""
+    Phi, t = sample
+    L = -logistic.fit(Phi, t).error
+    e = evidence.logistic_evidence(Phi, t, alpha=0.6)
+    d = evidence.dropped(e, L)
+    np.testing.assert_allclose(d.total, e.log_evidence - evidence.bic(L, 2, 40))
+    assert -0.1 < d.fit < 0
+    np.testing.assert_allclose(d.constant, np.log(2 * np.pi))
+    np.testing.assert_allclose(d.prior, e.log_prior)
+    half = -0.5 * np.linalg.slogdet(e.posterior.precision / 40)[1]
+    np.testing.assert_allclose(d.information, half)
+
+
+@given(st.lists(st.floats(-1e5, 1e5), min_size=2, max_size=6))
+def test_model_probabilities_are_a_distribution(L):
+    """Also where every evidence underflows; shifts change nothing."""
+    p = evidence.model_probabilities(L)
+    np.testing.assert_allclose(p.sum(), 1)
+    shifted = evidence.model_probabilities(np.array(L) - 5.0)
+    np.testing.assert_allclose(p, shifted, atol=1e-9)
+    assert np.all(np.diff(p[np.argsort(L)]) >= 0)
+
+
+def test_model_probabilities_obey_bayes_rule():
+    """With a prior, and without."""
+    p = np.array([0.2, 0.05, 0.01])
+    found = evidence.model_probabilities(np.log(p))
+    np.testing.assert_allclose(found, p / p.sum())
+    prior = np.array([0.1, 0.3, 0.6])
+    found = evidence.model_probabilities(np.log(p) - 2000, prior)
+    np.testing.assert_allclose(found, p * prior / (p @ prior))
+
+
+@pytest.mark.parametrize(
+    ("L", "prior"),
+    [([0.0, np.nan], None), ([0.0, 1.0], [0.5, 0.6]), ([0.0, 1.0], [1.0])],
+)
+def test_model_probabilities_name_bad_input(L, prior):
+    """NaN, a prior that does not sum to one, too short a prior."""
+    with pytest.raises(ValueError, match="must"):
+        evidence.model_probabilities(L, prior)
