@@ -1,0 +1,273 @@
+"""A Gaussian at the mode: the Laplace approximation, PRML 4.4.
+
+    f   a positive function, known by ln f; p = f / Z with Z = int f(w) dw
+    w   (M,)    its argument, an array also where M = 1
+    w0  (M,)    a mode of f: a maximum, where grad ln f = 0
+    A   (M, M)  precision: MINUS the Hessian of ln f at w0
+    q           the approximation N(w | w0, A^{-1}) of p
+
+`ln f` need not be concave: on the way to a mode we step along |A|, the matrix
+with the absolute eigenvalues. What is found there is judged by A itself.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.linalg import LinAlgError, cholesky, eigh, eigvalsh, norm, solve
+
+from prml4 import estimate, newton, validate
+
+SINGULAR = 1e-12  # eigenvalues of A, scaled to |A_ii| = 1, that count as zero
+FLOOR = 1e-8  # smallest eigenvalue on the way up, relative to the largest
+SAME = 1e-3  # standard deviations between two modes that are one
+
+
+class NotPositiveDefinite(ValueError):
+    """A is not positive definite: no maximum, or a flat one, and so no q."""
+
+
+class NotGaussian(UserWarning):
+    """One standard deviation from the mode ln f has not fallen by about 1/2."""
+
+
+@dataclass(frozen=True, eq=False)
+class Laplace:
+    """q(w) = N(w | w0, A^{-1}) and what it says about Z, PRML (4.134)."""
+
+    mode: np.ndarray  # (M,) w0
+    precision: np.ndarray  # (M, M) A
+    cholesky: np.ndarray  # (M, M) lower L with A = L L^T
+    log_f: float  # ln f(w0)
+    log_evidence: float  # ln Z, approximately: PRML (4.135)
+    gradient: np.ndarray | None  # (M,) of ln f at w0, None where not known
+    converged: bool
+    trace: tuple[float, ...]  # ln f at every accepted iterate
+
+    @property
+    def mean(self):
+        """E_q[w] = w0 (M,)."""
+        return self.mode
+
+    @property
+    def covariance(self):
+        """cov_q[w] = A^{-1} (M, M)."""
+        root = solve(self.cholesky, np.eye(self.mode.size))
+        return root.T @ root
+
+    @property
+    def axes(self):
+        """U (M, M) with U U^T = A^{-1}: its columns are one deviation long.
+
+        The principal axes of the correlations: they know nothing of units.
+        """
+        S = self.covariance
+        scale = np.sqrt(np.diag(S))
+        size, V = eigh(S / np.outer(scale, scale))
+        return scale[:, None] * V * np.sqrt(size.clip(0))
+
+    def log_density(self, w):
+        """ln N(w | w0, A^{-1}) of each row of w (..., M), PRML (2.43)."""
+        half = (np.asarray(w, dtype=float) - self.mode) @ self.cholesky
+        return -0.5 * np.sum(half**2, axis=-1) - _log_volume(self.cholesky)
+
+    def draws(self, rng, n):
+        """w0 + L^{-T} e with e ~ N(0, I): n rows (n, M)."""
+        e = rng.standard_normal((self.mode.size, n))
+        return self.mode + solve(self.cholesky.T, e).T
+
+
+def _log_volume(L):
+    """M/2 ln 2 pi - 1/2 ln |A| for A = L L^T."""
+    return float(0.5 * len(L) * np.log(2 * np.pi) - np.log(np.diag(L)).sum())
+
+
+def at_mode(mode, log_f, precision, *, gradient=None, converged=True, trace=()):
+    """ln Z ~= ln f(w0) + M/2 ln 2 pi - 1/2 ln |A|, PRML (4.135).
+
+    For a mode that is known: log_f is the number ln f(w0), precision is A.
+    """
+    mode = np.atleast_1d(validate.real("mode", mode))
+    mode = np.array(validate.vector("mode", mode, mode.size, "parameter"))
+    A = np.array(validate.real("precision", precision), ndmin=2)
+    A = validate.symmetric("precision", A, [(mode.size, mode.size)])
+    log_f = validate.finite("log_f", validate.real("log_f", log_f))
+    L = _factor(A)
+    log_Z = float(log_f) + _log_volume(L)
+    return Laplace(
+        mode, A, L, float(log_f), log_Z, gradient, converged, tuple(trace)
+    )
+
+
+def _factor(A, doubt=0.0, where="at the mode"):
+    """L with A = L L^T; NotPositiveDefinite says what the point is instead."""
+    size = np.abs(np.diag(A))
+    scale = np.sqrt(np.where(size > 0, size, 1.0))
+    values = eigvalsh(A / np.outer(scale, scale))
+    doubt = SINGULAR + norm(doubt / np.outer(scale, scale))
+    if values[0] > doubt:
+        return cholesky(A)
+    kind = "ln f is flat along some direction"
+    if values[0] < -doubt:
+        kind = "a minimum of ln f" if values[-1] < -doubt else "a saddle point"
+    shown = eigvalsh(A)
+    raise NotPositiveDefinite(
+        "A, minus the Hessian of ln f, must be positive definite; its "
+        f"eigenvalues {where} run from {shown[0]:.3g} to {shown[-1]:.3g}: "
+        f"{kind}"
+    )
+
+
+# From ln f to its mode.
+
+
+@dataclass(frozen=True, eq=False)
+class _Surface:
+    """E = -ln f with derivatives, by differences where none are given."""
+
+    log_f: Callable
+    first: Callable | None
+    second: Callable | None
+
+    def value(self, w):
+        """ln f(w), -inf where it is not a finite number."""
+        with np.errstate(all="ignore"):
+            value = float(np.reshape(self.log_f(w), ()))
+        return value if np.isfinite(value) else -np.inf
+
+    def gradient(self, w):
+        """grad ln f (M,)."""
+        if self.first is None:
+            return estimate.partials(self.value, w)[0].value
+        return np.reshape(self.first(w), w.shape)
+
+    def precision(self, w):
+        """A = -grad grad ln f (M, M), and the error of its differences."""
+        shape = w.shape * 2
+        if self.second is not None:
+            H = np.reshape(self.second(w), shape)
+            return -validate.symmetric("hessian", H, [shape]), np.zeros(shape)
+        if self.first is not None:
+            H, error = estimate.partials(self.gradient, w)[0]
+        else:
+            H, error = estimate.second_partials(self.value, w)
+        return -0.5 * (H + H.T), error
+
+    def __call__(self, w):
+        """(E, grad E, |A|), what newton.iterate descends on."""
+        value = self.value(w)
+        if value > -np.inf:
+            g, A = self.gradient(w), self.precision(w)[0]
+            if np.isfinite(g).all() and np.isfinite(A).all():
+                return -value, -g, absolute(A)
+        return np.inf, None, None
+
+
+def absolute(A):
+    """|A| = V |Lambda| V^T of A = V Lambda V^T: a step along it climbs.
+
+    A itself where it is positive definite; tiny eigenvalues are raised.
+    """
+    try:
+        cholesky(A)
+        return A
+    except LinAlgError:
+        values, V = eigh(A)
+    size = np.abs(values)
+    return V * np.maximum(size, FLOOR * size.max() or 1.0) @ V.T
+
+
+def _climb(surface, start):
+    """Newton's method from one start, and the Gaussian where it ended."""
+    start = np.atleast_1d(validate.real("start", start))
+    start = validate.vector("start", start, start.size, "parameter")
+    if surface(start)[0] == np.inf:
+        raise ValueError(
+            f"ln f must be finite and smooth at the start; got w = {start}"
+        )
+    found = newton.iterate(surface, start)
+    A, error = surface.precision(found.w)
+    steepest = np.abs(found.gradient).max()
+    where = "at the stationary point"
+    if not found.converged:
+        where = f"where the search ended (gradient {steepest:.1e})"
+    _factor(A, error, where)
+    return at_mode(
+        found.w, -found.error, A, gradient=-found.gradient,
+        converged=found.converged, trace=[-E for E in found.trace],
+    )  # fmt: skip
+
+
+def _judged(log_f, q):
+    """q, with a warning by name where it is not what it should be."""
+    if not q.converged:
+        warnings.warn(
+            "the search for a mode ended with a gradient component of "
+            f"{np.abs(q.gradient).max():.1e}",
+            newton.NotConverged,
+            stacklevel=3,
+        )
+    drop = falls(log_f, q)
+    if np.any((drop < 0.25) | (drop > 1.0)):
+        worst = drop.flat[np.argmax(np.abs(np.log(2 * drop.clip(1e-300))))]
+        warnings.warn(
+            "one standard deviation from the mode ln f should be lower by "
+            f"about 1/2, as ln q is; along one axis it falls by {worst:.3g}",
+            NotGaussian,
+            stacklevel=3,
+        )
+    return q
+
+
+def falls(log_f, q):
+    """ln f(w0) - ln f(w0 +- u_j) ~= 1/2, u_j an axis of q; (2, M)."""
+    surface = _Surface(log_f, None, None)
+    steps = np.stack([q.axes.T, -q.axes.T])
+    lower = [[surface.value(q.mode + u) for u in side] for side in steps]
+    return q.log_f - np.array(lower)
+
+
+def approximate(log_f, start, *, gradient=None, hessian=None):
+    """q = N(w0, A^{-1}), A = -grad grad ln f(w0), PRML (4.132), (4.134).
+
+    The mode is looked for from `start`. `log_f`, `gradient` and `hessian` are
+    functions of w (M,); what is not given comes from differences.
+    """
+    q = _climb(_Surface(log_f, gradient, hessian), start)
+    return _judged(log_f, q)
+
+
+def modes(log_f, starts, *, gradient=None, hessian=None):
+    """All w0 = argmax ln f that `starts` lead to, the highest ln f first.
+
+    Starts that end at a saddle are passed over unless all of them do.
+    """
+    surface, found, refused = _Surface(log_f, gradient, hessian), [], None
+    for start in starts:
+        try:
+            q = _climb(surface, start)
+        except NotPositiveDefinite as no_mode:
+            refused = no_mode
+            continue
+        if not any(norm((q.mode - p.mode) @ p.cholesky) < SAME for p in found):
+            found.append(q)
+    if not found:
+        raise refused or ValueError("starts must hold one start at least")
+    found.sort(key=lambda q: -q.log_f)
+    return tuple(_judged(log_f, q) for q in found)
+
+
+# How good is it?
+
+
+def correction(Phi, covariance, third, fourth):
+    """ln Z - ln Z_q ~= 1/8 sum_n l_n'''' G_nn^2 + ...; Tierney, Kadane (1986).
+
+    For ln f(w) = sum_n l_n(a_n) + a quadratic in w, a = Phi w: third, fourth
+    (N,) are derivatives of l_n at the mode, G = Phi A^{-1} Phi^T.
+    """
+    G = Phi @ covariance @ Phi.T
+    d = np.diag(G)
+    pairs = np.outer(d, d) * G / 8 + G**3 / 12
+    return float(fourth @ d**2 / 8 + third @ pairs @ third)
