@@ -199,8 +199,8 @@ def _climb(surface, start):
     )  # fmt: skip
 
 
-def _judged(log_f, q):
-    """q, with a warning by name where it is not what it should be."""
+def _judge(log_f, q):
+    """Warn by name where q is not what it should be."""
     if not q.converged:
         warnings.warn(
             "the search for a mode ended with a gradient component of "
@@ -217,7 +217,6 @@ def _judged(log_f, q):
             NotGaussian,
             stacklevel=3,
         )
-    return q
 
 
 def falls(log_f, q):
@@ -235,7 +234,8 @@ def approximate(log_f, start, *, gradient=None, hessian=None):
     functions of w (M,); what is not given comes from differences.
     """
     q = _climb(_Surface(log_f, gradient, hessian), start)
-    return _judged(log_f, q)
+    _judge(log_f, q)
+    return q
 
 
 def modes(log_f, starts, *, gradient=None, hessian=None):
@@ -254,8 +254,9 @@ def modes(log_f, starts, *, gradient=None, hessian=None):
             found.append(q)
     if not found:
         raise refused or ValueError("starts must hold one start at least")
-    found.sort(key=lambda q: -q.log_f)
-    return tuple(_judged(log_f, q) for q in found)
+    for q in found:
+        _judge(log_f, q)
+    return tuple(sorted(found, key=lambda q: -q.log_f))
 
 
 # How good is it?
