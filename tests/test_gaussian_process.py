@@ -1,0 +1,314 @@
+"""prml4.gaussian_process: conditioning, draws, evidence, optimisation."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
+
+from prml4 import evidence, kernels, validate
+from prml4 import gaussian_process as gp
+from prml4.estimate import partials
+from prml4.newton import NotConverged
+
+KERNEL = kernels.constant() * kernels.squared_exponential()
+NOISY = KERNEL + kernels.noise()
+
+
+@pytest.fixture
+def problem(rng):
+    """Twelve inputs, noisy values of a sine, five new points."""
+    x, new = rng.uniform(-3, 3, 12), np.linspace(-4, 4, 5)
+    return x, np.sin(x) + 0.3 * rng.standard_normal(12), new
+
+
+def dense(C, t, c_star, C_ss, noise):
+    """Mean and covariance by the inverse itself."""
+    A = np.linalg.inv(C + np.diag(np.broadcast_to(noise, len(C))))
+    return c_star.T @ A @ t, C_ss - c_star.T @ A @ c_star
+
+
+@pytest.mark.parametrize("noise", [0.09, "each"])
+def test_condition_is_dense_algebra(problem, noise, rng):
+    """(6.66) and (6.67), joint covariance, evidence; noise may vary."""
+    x, t, new = problem
+    noise = rng.uniform(0.01, 1, 12) if noise == "each" else noise
+    theta = np.array([0.5, 0.2])
+    C, c, C_ss = KERNEL(theta, x), KERNEL(theta, x, new), KERNEL(theta, new)
+    f = gp.condition(C, t, noise=noise)
+    mean, variance = f.predict(c, KERNEL.diagonal(theta, new))
+    m, S = dense(C, t, c, C_ss, noise)
+    np.testing.assert_allclose(mean, m, rtol=1e-9)
+    np.testing.assert_allclose(variance, np.diag(S), rtol=1e-9)
+    np.testing.assert_allclose(f.covariance(c, C_ss), S, rtol=1e-8, atol=1e-12)
+    A = C + np.diag(np.broadcast_to(noise, 12))
+    want = multivariate_normal(np.zeros(12), A).logpdf(t)
+    np.testing.assert_allclose(f.log_evidence, want, rtol=1e-10)
+    np.testing.assert_allclose(f.L @ f.L.T, A, rtol=1e-12)
+    np.testing.assert_allclose(A @ f.weights, t, rtol=1e-10)
+    assert f.jitter == 0.0
+    given = [A[n, n] - A[n, :n] @ np.linalg.solve(A[:n, :n], A[:n, n])
+             for n in range(12)]  # fmt: skip
+    np.testing.assert_allclose(f.left, min(given / np.diag(A)), rtol=1e-8)
+
+
+def test_without_noise_the_values_are_hit(problem):
+    """Mean f and variance 0 at the inputs; elsewhere as the dense algebra."""
+    x, t, new = problem
+    k, theta = kernels.matern(0.5), np.array([0.0])
+    C = k(theta, x)
+    f = gp.condition(C, t)
+    mean, variance = f.predict(C, k.diagonal(theta, x))
+    np.testing.assert_allclose(mean, t, rtol=1e-10)
+    assert np.all(variance >= 0) and variance.max() < 1e-12
+    m, S = dense(C, t, k(theta, x, new), k(theta, new), 0.0)
+    mean, variance = f.predict(k(theta, x, new), np.ones(5))
+    np.testing.assert_allclose(mean, m, rtol=1e-10)
+    np.testing.assert_allclose(variance, np.diag(S), rtol=1e-10)
+
+
+def test_a_repeated_point_is_named_and_jitter_shows():
+    """The error says which point; the jitter stands in the result."""
+    x = np.array([0.0, 1.0, 2.0, 1.0])
+    C = 1e12 * kernels.matern(1.5)([0.0], x)
+    with pytest.raises(
+        gp.SingularKernel, match="value 3; .* as point 1.*1e.02"
+    ):
+        gp.condition(C, np.ones(4))
+    f = gp.condition(C, np.ones(4), jitter=1e2)
+    assert f.jitter == 1e2
+    assert 1e-11 < f.left < 1e-9
+    with pytest.raises(gp.SingularKernel, match="other points determine it"):
+        gp.condition(KERNEL([0.0, 0.0], np.linspace(0, 1, 40)), np.ones(40))
+    with pytest.raises(gp.SingularKernel, match="value 0;"):
+        gp.condition(kernels.linear()([0.0], [0.0, 1.0]), np.ones(2))
+    assert gp.condition(C, np.ones(4), noise=0.1).jitter == 0.0
+    with pytest.raises(gp.SingularKernel):  # what exact arithmetic would do
+        gp.log_evidence(C, np.ones(4))
+
+
+@pytest.mark.parametrize("amplitude", [1e-12, 1.0, 1e12])
+def test_amplitudes_are_units(amplitude, problem):
+    """C and noise times v, t times sqrt(v): the same in other units."""
+    x, t, new = problem
+    theta = np.array([np.log(amplitude), 0.0])
+    C, c = KERNEL(theta, x), KERNEL(theta, x, new)
+    f = gp.condition(C, amplitude**0.5 * t, noise=0.1 * amplitude)
+    mean, variance = f.predict(c, KERNEL.diagonal(theta, new))
+    one = [0.0, 0.0]
+    unit = gp.condition(KERNEL(one, x), t, noise=0.1)
+    m, v = unit.predict(KERNEL(one, x, new), np.ones(5))
+    np.testing.assert_allclose(mean, amplitude**0.5 * m, rtol=1e-9)
+    np.testing.assert_allclose(variance, amplitude * v, rtol=1e-9)
+    shift = 6 * np.log(amplitude)
+    np.testing.assert_allclose(f.log_evidence + shift, unit.log_evidence)
+
+
+def test_one_value():
+    """N = 1 by hand: m = c t / (C + s), v = c_ss - c^2 / (C + s)."""
+    f = gp.condition([[2.0]], [3.0], noise=0.5)
+    mean, variance = f.predict([[1.0]], [2.0])
+    np.testing.assert_allclose([mean[0], variance[0]], [3 / 2.5, 2 - 1 / 2.5])
+    value, G = gp.log_evidence([[2.5]], [3.0])
+    want = -0.5 * (9 / 2.5 + np.log(2 * np.pi * 2.5))
+    np.testing.assert_allclose([value, f.log_evidence], want)
+    np.testing.assert_allclose(G, [[0.5 * ((3 / 2.5) ** 2 - 1 / 2.5)]])
+
+
+def test_weight_space_is_function_space(rng):
+    """The same predictions and evidence with the kernel Phi A^{-1} Phi^T."""
+    Phi, new = rng.standard_normal((15, 4)), rng.standard_normal((6, 4))
+    t, alpha = rng.standard_normal(15), np.array([0.5, 1, 2, 4])
+    m_N, S_N = gp.weight_space(Phi, t, alpha=alpha, noise=0.3)
+    C, c, C_ss = ((A / alpha) @ B.T
+                  for A, B in ((Phi, Phi), (Phi, new), (new, new)))  # fmt: skip
+    f = gp.condition(C, t, noise=0.3)
+    mean, _ = f.predict(c, np.diag(C_ss))
+    np.testing.assert_allclose(mean, new @ m_N, rtol=1e-10)
+    np.testing.assert_allclose(f.covariance(c, C_ss), new @ S_N @ new.T)
+    weights = evidence.linear_evidence(Phi, t, alpha=alpha, beta=1 / 0.3)
+    np.testing.assert_allclose(f.log_evidence, weights.log_evidence)
+
+
+def test_draws_have_the_covariance(rng):
+    """Mean and covariance within five standard errors, C singular."""
+    x = np.array([0.0, 0.4, 0.4, 3.0])
+    C = KERNEL([np.log(2.0), 0.0], x)
+    f = gp.draws(rng, C, 20000, mean=np.arange(4.0))
+    assert f.shape == (20000, 4)
+    error = 5 * np.sqrt(2 * 4.0 / 20000)
+    np.testing.assert_allclose(f.mean(axis=0), range(4), atol=error)
+    np.testing.assert_allclose(np.cov(f.T), C, atol=error)
+    np.testing.assert_allclose(f[:, 1] + 1, f[:, 2], atol=1e-6)
+
+
+def test_log_evidence_and_its_derivative(problem, rng):
+    """ln N(t|0, C) against scipy's; sum G dC against differences."""
+    x, t, _ = problem
+    theta = np.array([0.3, 0.1, -1.0])
+    C, slopes = NOISY.with_gradients(theta, x)
+    kept = C.copy()
+    value, G = gp.regression(t)(C)
+    np.testing.assert_array_equal(C, kept)
+    np.testing.assert_allclose(
+        value, multivariate_normal(np.zeros(12), C).logpdf(t)
+    )
+    np.testing.assert_array_equal(G, G.T)
+    A = np.linalg.inv(C)
+    np.testing.assert_allclose(G, 0.5 * (np.outer(A @ t, A @ t) - A))
+    found, _ = partials(lambda at: gp.log_evidence(NOISY(at, x), t)[0], theta)
+    g = [np.sum(G * slope) for slope in slopes]
+    assert np.all(np.abs(g - found.value) <= 10 * found.error + 1e-9)
+
+
+def test_optimise_finds_what_scipy_finds(problem):
+    """The same maximum, trace ascending, gradient zero, best of restarts."""
+    x, t, _ = problem
+    starts = [[0.0, 0.0, -1.0], [2.0, 1.0, 0.0], [1.0, -1.0, -3.0]]
+    best = gp.optimise(NOISY, x, gp.regression(t), starts)
+    peers = [
+        minimize(
+            lambda at: -gp.log_evidence(NOISY(at, x), t)[0],
+            start,
+            method="Nelder-Mead",
+            options={"xatol": 1e-6, "fatol": 1e-10, "maxiter": 2000},
+        )
+        for start in starts
+    ]
+    np.testing.assert_allclose(best.log_evidence, -min(p.fun for p in peers))
+    assert best.converged and len(best.restarts) == 3
+    assert best.log_evidence == max(r.log_evidence for r in best.restarts)
+    for run, start in zip(best.restarts, starts, strict=True):
+        assert np.all(np.diff(run.trace) > 0)
+        assert len(run.trace) == len(run.path) <= run.evaluations
+        np.testing.assert_array_equal(run.path[0], start)
+        np.testing.assert_array_equal(run.path[-1], run.theta)
+        assert run.trace[-1] == run.log_evidence
+        assert np.abs(run.gradient).max() <= 1e-6 * abs(run.log_evidence)
+
+
+def test_sensitivity_shows_what_the_data_do_not_know(rng):
+    """A constant column: its length-scale changes nothing, the others do."""
+    X = np.c_[rng.uniform(-3, 3, 60), np.ones(60)]
+    t = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(60)
+    k = kernels.constant() * kernels.squared_exponential(2) + kernels.noise()
+    best = gp.optimise(k, X, gp.regression(t), np.zeros(4))
+    assert best.converged
+    change = gp.sensitivity(k, X, gp.regression(t), best.theta)
+    assert change.shape == (4, 2)
+    np.testing.assert_allclose(change[2], 0, atol=1e-9)
+    assert change[[0, 1, 3]].max() < -0.2
+    want = gp.log_evidence(k(best.theta + [0, -1, 0, 0], X), t)[0]
+    np.testing.assert_allclose(change[1, 0], want - best.log_evidence)
+
+
+def test_what_is_not_reached_is_said(problem):
+    """max_iter, with a warning by name and converged = False."""
+    x, t, _ = problem
+    with pytest.warns(NotConverged, match="is no maximum"):
+        best = gp.optimise(
+            NOISY, x, gp.regression(t), [3.0, 3.0, 3.0], max_iter=2
+        )
+    assert not best.converged and len(best.trace) == 3
+
+
+def test_a_start_at_the_optimum_stays(problem):
+    """No step, one evaluation."""
+    x, t, _ = problem
+    best = gp.optimise(NOISY, x, gp.regression(t), [0.0, 0.0, -1.0])
+    again = gp.optimise(NOISY, x, gp.regression(t), best.theta)
+    assert again.converged and again.evaluations == 1
+    np.testing.assert_array_equal(again.theta, best.theta)
+
+
+def test_trial_points_that_fail_are_stepped_back_from():
+    """Without noise a long length-scale is singular: the search backs off."""
+    x = np.linspace(0, 3, 12)
+    t = np.sin(2 * x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        best = gp.optimise(KERNEL, x, gp.regression(t), [0.0, -1.0])
+    assert best.log_evidence > best.trace[0] + 5
+    assert np.isfinite(best.gradient).all()
+
+
+def test_runaways_stop_at_the_widest(rng):
+    """An evidence without a maximum: not converged, and who ran away."""
+
+    def inference(C):
+        return float(np.trace(C)) ** 0.1, 0.1 * np.trace(C) ** -0.9 * np.eye(3)
+
+    with pytest.warns(NotConverged, match="in variance"):
+        best = gp.optimise(kernels.constant(), np.zeros(3), inference, [0.0])
+    assert not best.converged and 20 < best.theta[0] <= np.log(1e12)
+
+
+EASY = gp.condition(np.eye(2), [1, 2])
+
+
+def bad(call, said):
+    """One case."""
+    return pytest.param(call, said, id=said)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        bad(lambda: gp.condition(np.ones((2, 3)), [1, 2]), "square"),
+        bad(lambda: gp.condition([[1, 2], [0, 1]], [1, 2]), "symmetric"),
+        bad(lambda: gp.condition([[1, 2], [2, 1]], [1, 2]), "semi-definite"),
+        bad(lambda: gp.condition(np.eye(2), [1, 2, 3]), r"shape \(2,\)"),
+        bad(lambda: gp.condition(np.eye(2), [1, np.nan]), "t must be finite"),
+        bad(lambda: gp.condition(np.eye(2), [1, 2], noise=-1), "noise must"),
+        bad(
+            lambda: gp.condition(np.eye(2), [1, 2], noise=[1, 2, 3]),
+            "2 of them",
+        ),
+        bad(lambda: gp.condition(np.eye(2), [1, 2], jitter=-1), "jitter must"),
+        bad(
+            lambda: EASY.predict(np.ones((3, 1)), [1]),
+            "one row per target",
+        ),
+        bad(
+            lambda: EASY.predict(np.ones((2, 1)), [1, 1]),
+            "c_ss must",
+        ),
+        bad(
+            lambda: EASY.covariance(np.ones((2, 1)), np.eye(2)),
+            "C_ss must",
+        ),
+        bad(
+            lambda: gp.draws(np.random.default_rng(0), [[1, 2], [2, 1]], 1),
+            "eigenvalue",
+        ),
+        bad(
+            lambda: gp.weight_space(np.eye(2), [1, 2], alpha=1, noise=0),
+            "noise must be one positive",
+        ),
+        bad(
+            lambda: gp.optimise(KERNEL, [1, 2], gp.regression([1, 2]), [0]),
+            "theta must hold 2",
+        ),
+        bad(
+            lambda: gp.optimise(NOISY, [1, 2], gp.regression([1]), np.zeros(3)),
+            "one per row of C",
+        ),
+        bad(
+            lambda: gp.optimise(
+                KERNEL, [1, 2], lambda C: (np.nan, C), np.zeros(2)
+            ),
+            "at the start",
+        ),
+    ],
+)
+def test_bad_input_is_named(call, said):
+    """A ValueError that says what arrived and what was expected."""
+    with pytest.raises(ValueError, match=said):
+        call()
+
+
+def test_indefinite_has_a_name(rng):
+    """A matrix of covariances by which a variance is negative."""
+    with pytest.raises(validate.Indefinite):
+        gp.log_evidence([[1.0, 2.0], [2.0, 1.0]], [0.0, 1.0])
