@@ -28,14 +28,14 @@ book: .venv/ok  ## build the pages, strictly, and look at them
 	@echo "open file://$(CURDIR)/_build/html/index.html"
 
 test: .venv/ok  ## unit tests, gates, and every output of every notebook
-	$(V)/python -m pytest -q
+	$(V)/python -m pytest -q -n auto
 	@$(MAKE) --no-print-directory .make/notebooks
 
 # the notebooks that changed since they last passed, or all of them when
 # anything did that they depend on
 .make/notebooks: $(NOTEBOOKS) $(LIBRARY)
-	$(V)/python -m pytest -q -p no:cacheprovider --nbval --nbval-current-env \
-	  --nbval-cell-timeout=300 --nbval-sanitize-with=tools/nbval.cfg \
+	$(V)/python -m pytest -q -n auto --dist loadscope -p no:cacheprovider \
+	  --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with=tools/nbval.cfg \
 	  $(if $(filter-out $(NOTEBOOKS),$?),$(NOTEBOOKS),$?)
 	@mkdir -p $(@D) && touch $@
 
@@ -59,7 +59,7 @@ mutants: .venv/ok  ## plant errors in the library and see who notices
 	$(V)/python tools/mutants.py
 
 a11y: book  ## open every page in Chromium: access, network, search
-	$(V)/python -m pytest -q -m browser
+	$(V)/python -m pytest -q -n auto -m browser
 
 lock: .venv/ok  ## renew requirements.txt, the exact environment
 	$(V)/uv pip compile --universal --upgrade --no-header --no-annotate \
