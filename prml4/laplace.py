@@ -228,6 +228,11 @@ def falls(log_f, q):
     return q.log_f - np.array(lower)
 
 
+def minus(error):
+    """w -> ln f(w) = -E(w), for the error, gradient, Hessian of a model."""
+    return lambda w: -error(w)
+
+
 def approximate(log_f, start, *, gradient=None, hessian=None):
     """q = N(w0, A^{-1}), A = -grad grad ln f(w0), PRML (4.132), (4.134).
 

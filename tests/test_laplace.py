@@ -461,15 +461,17 @@ def test_real_data_against_quadrature():
     """O-rings, prior precision 0.2: the correction leaves under a third."""
     flights = data.challenger()
     Phi = data.with_bias(data.standardise(flights.X)[0])
+    of = {"Phi": Phi, "alpha": 0.2}
+    log_f = laplace.minus(partial(logistic.map_error, t=flights.t, **of))
     q = laplace.approximate(
-        lambda w: -logistic.map_error(w, Phi, flights.t, 0.2),
+        log_f,
         [0.0, 0.0],
-        gradient=lambda w: -logistic.map_gradient(w, Phi, flights.t, 0.2),
-        hessian=lambda w: -logistic.map_hessian(w, Phi, 0.2),
+        gradient=laplace.minus(
+            partial(logistic.map_gradient, t=flights.t, **of)
+        ),
+        hessian=laplace.minus(partial(logistic.map_hessian, **of)),
     )
-    gap = laplace.remainder(
-        lambda w: -logistic.map_error(w, Phi, flights.t, 0.2), q
-    )
+    gap = laplace.remainder(log_f, q)
     assert abs(gap) < 0.1
     S = q.covariance
     p = logistic.predict_proba(Phi, q.mode)
