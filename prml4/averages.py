@@ -19,7 +19,7 @@ from . import special
 
 FALL = 37.0  # e^-37: what is left of an integrand where we cut it off
 DECAY = 39.0  # e^-39: what the poles may add, a few orders of them
-CHUNK = 2**18  # numbers worked on at once
+CHUNK = 2**15  # numbers worked on at once: they stay in cache
 ROOT_TWO_PI = np.sqrt(2 * np.pi)
 
 
@@ -131,6 +131,11 @@ def mackay(mu, s2):
     return special.sigmoid(kappa(s2) * mu)
 
 
+def exact_probit(mu, s2):
+    """int Phi(a) N(a|mu, s2) da = Phi(mu / sqrt(1 + s2)), PRML (4.152)."""
+    return special.normal_cdf(mu / np.sqrt(1 + np.asarray(s2)))
+
+
 def quadrature(mu, s2):
     """int sigma(a) N(a|mu, s2) da by the trapezoidal rule, to 1e-13.
 
@@ -138,12 +143,12 @@ def quadrature(mu, s2):
     """
     mu, s, _, shape = _arguments(mu, s2, 1)
     p = np.empty(mu.size)
-    for some in _chunks(s, ends=8.0):
+    for some in _chunks(s, reach=8.0):
         h = float(_step(s[some].max()))
         k = np.arange(-int(8 / h), int(8 / h) + 1)
         weights = h / ROOT_TWO_PI * np.exp(-((h * k) ** 2) / 2)
-        a = mu[some, None] + s[some, None] * (h * k)
-        p[some] = special.sigmoid(a) @ weights
+        a = mu[some] + s[some] * (h * k[:, None])
+        p[some] = weights @ special.sigmoid(a)
     return p.reshape(shape)[()]
 
 
@@ -169,6 +174,76 @@ def monte_carlo(mu, s2, draws):
     return special.sigmoid(a).mean(axis=1).reshape(shape)[()]
 
 
+# Several classes: mu (N, K - 1) and C (N, K - 1, K - 1) of the activations
+# relative to the last class, whose own is zero.
+
+
+def softmax_plug_in(mu, C):
+    """softmax(mu, 0), (N, K): no average at all."""
+    del C
+    return special.softmax(_with_zero(mu))
+
+
+def softmax_pairs(mu, C):
+    """1/y_k = 2 - K + sum_j 1/sigma(a_k - a_j), averaged; Daunizeau (2017).
+
+    Exact before averaging. Each sigma is replaced by sigma(kappa mu), and the
+    rows are made to sum to one.
+    """
+    mu, V = _with_zero(mu), _differences(C)
+    K = mu.shape[-1]
+    p = mackay(mu[:, :, None] - mu[:, None, :], V)
+    y = 1 / (2 - K + np.sum(1 / p, axis=2) - 2)  # j = k added 1 / sigma(0)
+    return y / y.sum(axis=1, keepdims=True)
+
+
+def softmax_grid(mu, C):
+    """int softmax(a) N(a | mu, C) da by the trapezoidal rule, to 1e-11.
+
+    In K - 1 <= 3 dimensions. K numbers of an arc below pi do not sum to zero,
+    so the poles are where some a_j - a_k leaves the strip |Im| < pi.
+    """
+    mu, C = np.asarray(mu, float), np.asarray(C, float)
+    N, d = mu.shape
+    if d > 3:
+        raise ValueError(f"a grid is for 4 classes at most; got {d + 1}")
+    s = np.sqrt(_differences(C).max(axis=(1, 2)))
+    p = np.empty((N, d + 1))
+    for n, L in enumerate(_roots(C)):
+        h = float(_step(s[n]))
+        axis = h * np.arange(-int(7.5 / h), int(7.5 / h) + 1)
+        z = np.stack(np.meshgrid(*[axis] * d), -1).reshape(-1, d)
+        weights = np.exp(-0.5 * np.sum(z**2, axis=1))
+        a = _with_zero(mu[n] + z @ L.T)
+        p[n] = weights @ special.softmax(a) / weights.sum()
+    return p
+
+
+def softmax_monte_carlo(mu, C, draws):
+    """1/S sum_i softmax(mu + L z_i), C = L L^T, draws z (S, K - 1)."""
+    a = np.einsum("njk,sk->nsj", _roots(C), draws) + np.asarray(mu)[:, None]
+    return special.softmax(_with_zero(a)).mean(axis=1)
+
+
+def _with_zero(a):
+    """a with the last class's 0 appended."""
+    a = np.asarray(a, float)
+    return np.concatenate([a, np.zeros((*a.shape[:-1], 1))], axis=-1)
+
+
+def _differences(C):
+    """var(a_j - a_k) of all K classes, (N, K, K)."""
+    C = np.pad(np.asarray(C, float), ((0, 0), (0, 1), (0, 1)))
+    own = np.diagonal(C, axis1=1, axis2=2)
+    return (own[:, :, None] + own[:, None, :] - 2 * C).clip(0)
+
+
+def _roots(C):
+    """L with C = L L^T by eigenvalues: a variance may be zero."""
+    size, U = np.linalg.eigh(C)
+    return U * np.sqrt(size.clip(0))[:, None, :]
+
+
 # Helpers.
 
 
@@ -184,12 +259,12 @@ def _arguments(mu, s2, t):
     return mu.ravel(), np.sqrt(s2.ravel()), t.ravel(), mu.shape
 
 
-def _chunks(s, ends=12.0):
+def _chunks(s, reach=12.0):
     """Index arrays, s ascending, so that each has nodes to its own needs."""
-    order = np.argsort(s, kind="stable")
+    nodes = np.minimum(2 * reach / _step(s), 65535).astype(np.uint16)
+    order = np.argsort(nodes, kind="stable")
     start = 0
     while start < s.size:
-        n = 2 * ends / float(_step(s[order[start]]))
-        stop = start + max(int(CHUNK / n / 4), 16)
+        stop = start + max(CHUNK // int(nodes[order[start]]), 16)
         yield order[start:stop]
         start = stop

@@ -1,0 +1,82 @@
+"""prml4.dense: known integrals, and a second quadrature."""
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+from prml4 import dense, laplace, special
+
+
+def gaussian_times(M):
+    """A correlated Gaussian (unnormalised) in M dimensions."""
+    B = np.eye(M) + 0.4 * np.ones((M, M))
+    m = np.arange(M) - 0.3
+
+    def log_f(w):
+        d = w - m
+        return -0.5 * np.sum(d @ B * d, axis=-1) + 1.7
+
+    return log_f, m, B
+
+
+@pytest.mark.parametrize("M", [1, 2, 3])
+def test_a_gaussian_comes_out_exactly(M):
+    """Also when q is off centre and has another shape."""
+    log_f, m, B = gaussian_times(M)
+    q = laplace.at_mode(m + 0.3, 0.0, np.eye(M) * 2.0)
+    found = dense.integrate(log_f, q)
+    true = 1.7 + 0.5 * (M * np.log(2 * np.pi) - np.linalg.slogdet(B)[1])
+    assert abs(found.log_evidence - true) < 1e-12
+    np.testing.assert_allclose(found.mean, m, atol=1e-12)
+    np.testing.assert_allclose(
+        found.covariance, np.linalg.inv(B), rtol=1e-11, atol=1e-12
+    )
+    assert found.error < 1e-11
+    np.testing.assert_allclose(found.average(lambda w: w[:, 0]), m[0], 1e-11)
+
+
+def skew(w):
+    """ln {sigma(3 w_1 + w_2) sigma(-w_2) N(w | 0, 4 I)}: a long shoulder."""
+    return (
+        special.log_sigmoid(3 * w[..., 0] + w[..., 1])
+        + special.log_sigmoid(-w[..., 1])
+        - 0.125 * np.sum(w**2, axis=-1)
+    )
+
+
+def test_a_skew_density_against_adaptive_quadrature():
+    """scipy's cubature to ten digits: evidence, mean, second moment."""
+    A = np.array([[2.0, 0.3], [0.3, 0.6]])
+    found = dense.integrate(skew, laplace.at_mode([0.5, -0.5], 0.0, A))
+
+    def moment(f):
+        return integrate.cubature(
+            lambda w: f(*w.T) * np.exp(skew(w)),
+            [-26, -26],
+            [26, 26],
+            rtol=1e-11,
+            atol=1e-12,
+        ).estimate
+
+    Z = moment(lambda x, y: np.ones_like(x))
+    mean = moment(lambda x, y: x) / Z
+    cross = moment(lambda x, y: x * y) / Z
+    assert abs(found.log_evidence - np.log(Z)) < 1e-9
+    assert abs(found.mean[0] - mean) < 1e-9
+    assert abs(found.covariance[0, 1] - cross + mean * found.mean[1]) < 1e-9
+    assert abs(found.p.sum() - 1) < 1e-12
+
+
+def test_it_says_what_it_cannot_do():
+    """Four weights; a density that does not fall; one with a wall."""
+    q = laplace.at_mode(np.zeros(4), 0.0, np.eye(4))
+    with pytest.raises(ValueError, match="1, 2 or 3 weights; got 4"):
+        dense.integrate(lambda w: -np.sum(w**2, -1), q)
+    one = laplace.at_mode([0.0], 0.0, [[1.0]])
+    with pytest.raises(dense.TooCoarse, match="cannot be normalised"):
+        dense.integrate(lambda w: special.log_sigmoid(w[:, 0]), one)
+    with pytest.raises(dense.TooCoarse, match="results move by"):
+        dense.integrate(
+            lambda w: np.where(w[:, 0] > 0.1, -np.abs(w[:, 0]) * 9, -99.0),
+            laplace.at_mode([0.5], 0.0, [[1.0]]),
+        )
