@@ -1,0 +1,395 @@
+"""Gaussian process classification by expectation propagation, GPML 3.6.
+
+    C      (N, N)  kernel matrix, covariance of the prior N(f | 0, C)
+    t      (N,)    targets in {0, 1}
+    tau    (N,)    site precisions: t_n(f_n) = c_n exp(nu f_n - tau f_n^2 / 2)
+    nu     (N,)    site precisions times site means
+    mu, v  (N,)    marginals of q(f) = N(f | mu, Sigma), v = diag Sigma
+    m, s2  (N,)    cavities: marginals of q without the site of their own
+    b      (N,)    C^{-1} mu = nu - tau mu, the weights of a prediction
+    R      (N, N)  (C + diag(1 / tau))^{-1} = A^T diag(d) A, finite for tau = 0
+
+Only C, t and a likelihood with `average(m, s2, t)` come in: EP knows no
+kernels. C is never inverted, and nothing is divided by a site precision,
+which may be zero, or negative if the likelihood is not log-concave.
+"""
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
+
+from prml4 import validate
+from prml4.likelihoods import PROBIT
+from prml4.newton import NotConverged
+
+TOL = 1e-7  # change of a cavity in a sweep, in its own standard deviations
+MEMORY = 8  # earlier sweeps that an accelerated one combines
+PATIENCE = 15  # sweeps without progress before updates become cautious
+WEAK = 1e-4  # tau C_nn below which 1 - (B^{-1})_nn has lost four digits
+REACH = 2.0  # how far ln s2 may be extrapolated
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """q(f) = N(f | mu, Sigma), Sigma = C - C R C, from the sites' tau, nu."""
+
+    A: np.ndarray  # (N, N) with R = A^T diag(d) A
+    d: np.ndarray  # (N,) ones, unless a site precision is negative
+    log_det: float  # ln|I + C diag(tau)|
+    b: np.ndarray  # (N,)
+    mu: np.ndarray  # (N,)
+    m: np.ndarray  # (N,) cavity means
+    s2: np.ndarray  # (N,) cavity variances, not positive if improper
+
+
+@dataclass(frozen=True, eq=False)
+class GPEP:
+    """Where the sites settled, and whether to trust them."""
+
+    tau: np.ndarray  # (N,) site precisions
+    nu: np.ndarray  # (N,) site precisions times means
+    q: Gaussian = field(repr=False)  # the approximate posterior and cavities
+    log_evidence: float  # ln Z_EP
+    converged: bool
+    trace: tuple[float, ...]  # largest change of a cavity, sweep by sweep
+    log_z: np.ndarray  # (N,) ln of the tilted normalisers
+    t: np.ndarray  # (N,)
+    likelihood: object = field(repr=False)
+
+    @property
+    def mean(self):
+        """mu (N,), the approximate posterior mean E[f | t]."""
+        return self.q.mu
+
+    @property
+    def variance(self):
+        """v = s2 / (1 + tau s2) (N,), the diagonal of Sigma."""
+        return self.q.s2 / (1 + self.tau * self.q.s2)
+
+
+# One site.
+
+
+def site(m, s2, d1, d2):
+    """tau = -d2 / (1 + s2 d2), nu = (d1 - m d2) / (1 + s2 d2), GPML (3.59).
+
+    d1, d2: derivatives of ln Z by the cavity mean m. The tilted mean is
+    m + s2 d1, its variance s2 + s2^2 d2; the site makes q match both.
+    """
+    shrink = 1 + s2 * d2
+    return -d2 / shrink, (d1 - m * d2) / shrink
+
+
+def cavity(mu, v, tau, nu):
+    """m = s2 (mu / v - nu), 1 / s2 = 1 / v - tau, GPML (3.56)."""
+    s2 = v / (1 - tau * v)
+    return s2 * (mu / v - nu), s2
+
+
+# All sites at once.
+
+
+def posterior(C, tau, nu):
+    """Sigma = (C^{-1} + diag(tau))^{-1} = C - C R C, mu = Sigma nu, GPML 3.6.
+
+    For tau >= 0: B = I + T C T = L L^T, T = sqrt(tau), A = L^{-1} T. One
+    factorisation and one triangular inverse give all variances at once:
+    (B^{-1})_nn = 1 / (1 + tau_n s2_n) is a sum of squares down a column.
+    """
+    root = np.sqrt(np.abs(tau))
+    B = C * root
+    B *= root[:, None]
+    negative = tau < 0
+    B.flat[:: len(B) + 1] += np.where(negative, -1.0, 1.0)
+    if negative.any():
+        A, d, log_det, known = _indefinite(B, int(negative.sum()))
+    else:
+        A, d, log_det, known = _definite(B)
+    A *= root
+    b = nu - A.T @ (d * (A @ (C @ nu)))
+    mu = C @ b
+    s2 = _cavity_variances(C, tau, A, d, known)
+    return Gaussian(A, d, log_det, b, mu, mu - s2 * b, s2)
+
+
+def _definite(B):
+    """L^{-1}, ones, ln|B| and the diagonal of B^{-1}, in the memory of B."""
+    L, stuck = dpotrf(B.T, lower=1, clean=1, overwrite_a=1)
+    if stuck:
+        raise np.linalg.LinAlgError(
+            "I + T C T is not positive definite: rounding has made C "
+            "indefinite; add a small multiple of the identity to it"
+        )
+    log_det = 2 * float(np.log(L.diagonal()).sum())
+    A, _ = dtrtri(L, lower=1, overwrite_c=1)
+    return A, np.ones(len(A)), log_det, np.einsum("ij,ij->j", A, A)
+
+
+def _indefinite(B, negative):
+    """U^T, 1 / lambda, ln|B| for sites of both signs, B = J + T C T.
+
+    q has a covariance if and only if B has as many negative eigenvalues as
+    there are negative precisions (Sylvester's law of inertia).
+    """
+    values, U = np.linalg.eigh(B)
+    if np.sum(values < 0) != negative:
+        raise np.linalg.LinAlgError("the sites leave no proper Gaussian")
+    log_det = float(np.log(np.abs(values)).sum())
+    return U.T.copy(), 1 / values, log_det, None
+
+
+def _cavity_variances(C, tau, A, d, known):
+    """s2 = (1 - k) / (k tau), k = (B^{-1})_nn; or from v, site by site.
+
+    Where tau is small or k is not known, v_n = C_nn - c_n^T R c_n.
+    """
+    s2, prior = np.empty(len(C)), C.diagonal()
+    weak = np.ones(len(C), bool) if known is None else tau * prior < WEAK
+    k, own = (None if known is None else known[~weak]), tau[~weak]
+    if own.size:
+        s2[~weak] = (1 - k) / (k * own)
+    if weak.any():
+        v = prior[weak] - d @ (A @ C[:, weak]) ** 2
+        s2[weak] = v / (1 - tau[weak] * v)
+    return s2
+
+
+def log_evidence(q, tau, nu, log_z):
+    """ln Z_EP = sum_n [ln Z_n + (1/2) ln(1 + tau s2) + ...], GPML (3.65).
+
+    ... = (m^2 tau - 2 m nu - s2 nu^2) / (2 (1 + tau s2)); and for all sites
+    together (1/2) nu^T mu - (1/2) ln|I + C diag(tau)|. Division-free.
+    """
+    grown = 1 + tau * q.s2
+    square = q.m**2 * tau - 2 * q.m * nu - q.s2 * nu**2
+    alone = log_z + 0.5 * np.log(grown) + 0.5 * square / grown
+    return float(alone.sum() + 0.5 * (nu @ q.mu) - 0.5 * q.log_det)
+
+
+# Iterations, each a generator of (tau, nu, q, change).
+
+
+def parallel(C, t, average, start, damping=1.0):
+    """tau, nu <- those of all tilted distributions at once, then Sigma, mu.
+
+    damping is the share of the step that is taken, of both parameters.
+    """
+    tau, nu, q = start
+    while True:
+        new = site(q.m, q.s2, *average(q.m, q.s2, t)[1:])
+        tau = tau + damping * (new[0] - tau)
+        nu = nu + damping * (new[1] - nu)
+        before, q = q, posterior(C, tau, nu)
+        yield tau, nu, q, _change(before.m, before.s2, q) / damping
+
+
+def sequential(C, t, average, start, damping=1.0, order=None):
+    """Site by site, Sigma <- Sigma - s s^T dtau / (1 + dtau Sigma_nn).
+
+    s is the n-th column of Sigma, GPML (3.70). Rounding accumulates in the
+    rank-one updates, so Sigma is computed afresh after each sweep.
+    """
+    tau, nu, q = start
+    tau, nu = tau.copy(), nu.copy()
+    while True:
+        AC = q.A @ C
+        Sigma, mu = C - AC.T @ (q.d[:, None] * AC), q.mu.copy()
+        for n in range(len(C)) if order is None else order:
+            m, s2 = cavity(mu[n], Sigma[n, n], tau[n], nu[n])
+            if not s2 > 0:
+                continue
+            new = site(m, s2, *average(m, s2, t[n])[1:])
+            step = damping * (new[0] - tau[n]), damping * (new[1] - nu[n])
+            _rank_one(Sigma, mu, n, *step)
+            tau[n] += step[0]
+            nu[n] += step[1]
+        before, q = q, posterior(C, tau, nu)
+        change = _change(before.m, before.s2, q) / damping
+        yield tau.copy(), nu.copy(), q, change
+
+
+def _rank_one(Sigma, mu, n, dtau, dnu):
+    """Sigma and mu after tau_n += dtau and nu_n += dnu, in place."""
+    s = Sigma[:, n].copy()
+    shrink = 1 + dtau * s[n]
+    mu += s * ((dnu - dtau * mu[n]) / shrink)
+    Sigma -= np.multiply.outer(s * (dtau / shrink), s)
+
+
+def accelerated(C, t, average, start):
+    """x <- g - dG gamma, gamma = argmin |f - dF gamma|, Anderson (1965).
+
+    x = (ln s2, m) holds the cavities, g(x) those after a parallel sweep, and
+    f = g - x; dF, dG are the changes of f and g over the last sweeps.
+    Extrapolated variances are positive because their logarithms are mixed.
+    """
+    m, s2 = start[2].m, start[2].s2
+    past, best = [], np.inf
+    while True:
+        tau, nu = site(m, s2, *average(m, s2, t)[1:])
+        q = posterior(C, tau, nu)
+        change = _change(m, s2, q)
+        yield tau, nu, q, change
+        proper = q.s2 > 0
+        s2_new = np.where(proper, q.s2, s2)
+        g = np.concatenate([np.log(s2_new), np.where(proper, q.m, m)])
+        f = g - np.concatenate([np.log(s2), m])
+        past = [] if change > 3 * best else past[-MEMORY:]
+        past.append((f, g))
+        best = min(best, change)
+        x = _extrapolated(past, np.sqrt(s2_new))
+        s2, m = np.exp(x[: len(t)]), x[len(t) :]
+
+
+def _extrapolated(past, s):
+    """g - dG gamma, in units of the cavities' own standard deviations s."""
+    f, g = past[-1]
+    if len(past) == 1:
+        return g
+    F, G = (np.diff(each, axis=0) for each in zip(*past, strict=True))
+    unit = np.concatenate([np.ones(len(s)), 1 / s])
+    gamma = np.linalg.lstsq((F * unit).T, f * unit, rcond=1e-10)[0]
+    x = g - gamma @ G
+    half = len(s)
+    x[:half] = np.clip(x[:half], g[:half] - REACH, g[:half] + REACH)
+    return x
+
+
+def _change(m, s2, q):
+    """Largest |d m| / s or |d ln s2| of a cavity; inf if one is improper."""
+    if not np.all(q.s2 > 0):
+        return np.inf
+    mean = np.abs(q.m - m) / np.sqrt(q.s2)
+    spread = np.abs(np.log(q.s2 / s2)) if np.all(s2 > 0) else np.inf
+    return float(max(mean.max(), np.max(spread)))
+
+
+METHODS = {
+    "accelerated": accelerated,
+    "parallel": parallel,
+    "sequential": sequential,
+}
+
+
+def fit(
+    C, t, likelihood=PROBIT, *, method="auto", tol=TOL, max_sweeps=200, **how
+):
+    """q(f) = N(mu, Sigma) matching all tilted moments, GPML algorithm 3.5.
+
+    method: "auto" sweeps accelerated, and carefully in sequence where that
+    fails to contract; or "accelerated", "parallel" (damping=1), "sequential"
+    (damping=1, order=None). Ends when no cavity moves by more than tol.
+    """
+    C = validate.kernel_matrix(C)
+    t = validate.binary_targets(t, len(C))
+    plan = _plan(method, how)
+    best, trace = (*_prior(C), np.inf), []
+    for update, options in plan:
+        if not best[3] <= tol:
+            sweeps = update(C, t, likelihood.average, best[:3], **options)
+            last = _settle(sweeps, best[:3], tol, max_sweeps, trace)
+            best = min(best, last, key=lambda state: state[3])
+    return _result(best, tuple(trace), tol, t, likelihood)
+
+
+def _plan(method, options):
+    """What to try, one after the other."""
+    if method == "auto":
+        return [(accelerated, options), (sequential, {"damping": 0.5})]
+    if method in METHODS:
+        return [(METHODS[method], options)]
+    names = ", ".join(METHODS)
+    raise ValueError(f"method must be auto or one of {names}; got {method!r}")
+
+
+def _prior(C):
+    """tau = nu = 0 and q = N(0, C), whose cavities are its marginals."""
+    zero = np.zeros(len(C))
+    R = np.zeros((1, len(C))), np.zeros(1)
+    q = Gaussian(*R, 0.0, zero, zero, zero, C.diagonal().copy())
+    return zero, zero, q
+
+
+def _settle(sweeps, start, tol, max_sweeps, trace):
+    """The state of least change; ends at tol, in time, or out of patience."""
+    best, stale = (*start, np.inf), 0
+    try:
+        for state, _ in zip(sweeps, range(max_sweeps), strict=False):
+            trace.append(state[3])
+            stale = 0 if state[3] < best[3] else stale + 1
+            best = best if stale else state
+            if best[3] <= tol or stale > PATIENCE:
+                break
+    except np.linalg.LinAlgError:
+        if not trace:
+            raise
+    return best
+
+
+def _result(best, trace, tol, t, likelihood):
+    """The fit, with a warning if it is not one."""
+    tau, nu, q, change = best
+    log_z = likelihood.average(q.m, q.s2, t)[0]
+    if not change <= tol:
+        warnings.warn(
+            f"EP stopped after {len(trace)} sweeps; a cavity still moved by "
+            f"{change:.1e} of its standard deviation",
+            NotConverged,
+            stacklevel=3,
+        )
+    value = log_evidence(q, tau, nu, log_z)
+    settled = bool(change <= tol)
+    return GPEP(tau, nu, q, value, settled, trace, log_z, t, likelihood)
+
+
+# What a fit is good for.
+
+
+def predict_latent(fit, c_star, c_ss):
+    """m_* = c_*^T b, v_* = c_** - c_*^T R c_*, GPML (3.60) and (3.61).
+
+    c_star (N, n) covariances with the inputs, c_ss (n,) prior variances.
+    """
+    c_star = validate.design(c_star, "c_star")
+    N, n = len(fit.t), c_star.shape[1]
+    if len(c_star) != N:
+        raise ValueError(
+            f"c_star must have {N} rows, one per target; got {len(c_star)}"
+        )
+    c_ss = validate.vector("c_ss", c_ss, n, "column of c_star")
+    v = c_ss - fit.q.d @ (fit.q.A @ c_star) ** 2
+    return c_star.T @ fit.q.b, np.maximum(v, 0.0)
+
+
+def predict_proba(fit, c_star, c_ss):
+    """p(C_1) = int p(t = 1 | f) N(f | m_*, v_*) df, GPML (3.63)."""
+    m, v = predict_latent(fit, c_star, c_ss)
+    return np.exp(fit.likelihood.average(m, v, 1)[0])
+
+
+def evidence_gradient(fit):
+    """G = (1/2) (b b^T - R): d ln Z_EP = tr(G dC), GPML (5.27).
+
+    Sites and cavities may be held fixed: ln Z_EP is stationary in both.
+    """
+    A, d = fit.q.A, fit.q.d
+    if np.all(d == 1):  # A is lower triangular
+        R, _ = dlauum(A, lower=1)
+        R += np.tril(R, -1).T
+    else:
+        R = A.T @ (d[:, None] * A)
+    G = np.multiply.outer(fit.q.b, fit.q.b / 2)
+    G -= R / 2
+    return G
+
+
+def inference(t, likelihood=PROBIT, **options):
+    """C -> (ln Z_EP, G) with d ln Z_EP = tr(G dC), GPML (5.27)."""
+
+    def evidence(C):
+        found = fit(C, t, likelihood, **options)
+        return found.log_evidence, evidence_gradient(found)
+
+    return evidence
