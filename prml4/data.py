@@ -368,3 +368,50 @@ def coronary():
         ),
         exposure=np.array(smokers[1] + others[1], dtype=float),
     )
+
+
+# A curve in time: regression.
+
+
+def carbon_dioxide():
+    """Monthly CO2 on Mauna Loa, 1958 to 2001 (Keeling and Whorf 2004).
+
+    X is the time in years, the middle of the month; t the mean of the month's
+    weekly values in parts per million. Months without a value are left out.
+    """
+    from statsmodels.datasets import co2
+
+    weekly = co2.load().data["co2"].dropna()
+    month = 12 * weekly.index.year + weekly.index.month - 1
+    number, start, n = np.unique(month, return_index=True, return_counts=True)
+    return Data(
+        X=((number + 0.5) / 12)[:, None],
+        t=np.add.reduceat(weekly.to_numpy(dtype=float), start) / n,
+        names=("year",),
+        source=(
+            "Keeling and Whorf (2004), Atmospheric CO2 concentrations derived "
+            "from flask air samples, Carbon Dioxide Information Analysis "
+            "Center, Oak Ridge; as bundled with statsmodels"
+        ),
+    )
+
+
+def diabetes():
+    """442 patients, ten measurements, a year later (Efron et al. 2004).
+
+    t = 1: the disease went further than in half of the patients, the median
+    being left out of class 1. Columns have mean 0 and one common length.
+    """
+    from sklearn.datasets import load_diabetes
+
+    table = load_diabetes()
+    return Data(
+        X=table.data,
+        t=(table.target > np.median(table.target)).astype(float),
+        names=tuple(map(str, table.feature_names)),
+        source=(
+            "Efron, Hastie, Johnstone and Tibshirani (2004), Least angle "
+            "regression, Annals of Statistics 32, 407-499; as bundled with "
+            "scikit-learn"
+        ),
+    )

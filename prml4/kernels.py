@@ -210,12 +210,16 @@ def matern(nu=1.5, scales=1):
     return _radial(scales, profile)
 
 
-def periodic():
-    """k = exp(-2 sum_d sin^2(pi (x_d - z_d) / p) / l^2), MacKay (1998)."""
+def periodic(period=None):
+    """k = exp(-2 sum_d sin^2(pi (x_d - z_d) / p) / l^2), MacKay (1998).
+
+    A period p that is known is given, and no hyperparameter then.
+    """
+    known = None if period is None else validate.positive("period", period)
 
     def parts(theta, X, Z):
         """k, and what its slopes are made of."""
-        length, period = np.exp(theta)
+        length, period = (*np.exp(theta), known)[:2]
         gaps = [
             (np.pi / period) * np.subtract.outer(x, z)
             for x, z in zip(X.T, Z.T, strict=True)
@@ -227,10 +231,11 @@ def periodic():
 
     def differentiate(theta, X):
         k, s2, turn = parts(theta, X, X)
-        return k, (factor * k * part for factor, part in ((4, s2), (2, turn)))
+        pairs = ((4, s2), (2, turn))[: len(theta)]
+        return k, (factor * k * part for factor, part in pairs)
 
     return Kernel(
-        ("length", "period"),
+        ("length", "period") if known is None else ("length",),
         lambda theta, X, Z: parts(theta, X, X if Z is None else Z)[0],
         _unit,
         differentiate,

@@ -312,3 +312,23 @@ def test_coronary_gives_the_published_rate_ratios():
     ratios = np.exp(fit.w[1:]).round(2).tolist()
     assert ratios == [1.43, 4.41, 13.84, 28.52, 40.45]
     assert found.t.sum() == 731 and found.exposure.sum() == 181467
+
+
+def test_carbon_dioxide_is_monthly():
+    """521 months of the 526, the first and last from the weekly values."""
+    found = data.carbon_dioxide()
+    assert found.X.shape == (521, 1) and found.t.shape == (521,)
+    assert found.t[0] == 316.1
+    april = np.mean([317.3, 317.6, 317.5, 316.4])
+    assert np.isclose(found.t[1], april)
+    assert np.isclose(found.X[0, 0], 1958 + 2.5 / 12)
+    assert np.isclose(found.X[-1, 0], 2001 + 11.5 / 12)
+    assert np.isclose(found.t[-1], np.mean([370.3, 370.8, 371.2, 371.3, 371.5]))
+
+
+def test_diabetes_is_halved_at_its_median():
+    """442 rows, ten centred columns, as many above the median as not."""
+    d = data.diabetes()
+    assert d.X.shape == (442, 10) and len(d.names) == 10
+    assert d.t.sum() == 221 and set(d.t) == {0.0, 1.0}
+    np.testing.assert_allclose(d.X.mean(axis=0), 0, atol=1e-12)

@@ -23,6 +23,7 @@ BASE = {
     "Matern 3/2 by columns": (lambda: kernels.matern(1.5, 3), 3),
     "Matern 5/2 by columns": (lambda: kernels.matern(2.5, 3), 3),
     "periodic": (kernels.periodic, 2),
+    "periodic, known": (lambda: kernels.periodic(0.7), 1),
 }
 
 
@@ -40,7 +41,8 @@ def by_definition(name, theta, x, z, same):
         return h[0] * (same or name == "constant")
     if name.startswith("linear"):
         return float(np.sum(h * x * z))
-    if name == "periodic":
+    if name.startswith("periodic"):
+        h = h if name == "periodic" else [h[0], 0.7]
         s2 = np.sum(np.sin(np.pi * (x - z) / h[1]) ** 2)
         return np.exp(-2 * s2 / h[0] ** 2)
     r = np.sqrt(np.sum(((x - z) / h) ** 2))
@@ -213,6 +215,7 @@ def test_integers_float32_and_strides(rng):
         (lambda k: kernels.matern(1.0), "nu must be"),
         (lambda k: kernels.matern(0.5, 0), "scales must be"),
         (lambda k: kernels.linear(1.5), "scales must be"),
+        (lambda k: kernels.periodic(-1), "period must be one positive"),
     ],
 )
 def test_bad_input_is_named(call, said):
