@@ -12,6 +12,7 @@ Nothing is modified; contiguous or strided float64 is passed on uncopied.
 from operator import index
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from scipy.linalg import eigvalsh, lapack, qr, solve_triangular
 
 
@@ -366,7 +367,7 @@ def positive(name, value):
     return float(number)
 
 
-class Indefinite(ValueError):
+class Indefinite(LinAlgError):
     """A kernel matrix by which a sum of values would have variance below 0."""
 
 

@@ -1,0 +1,337 @@
+"""Laplace's GP classifier against quadrature, differences, and weight space."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from prml4 import bayes_logistic, gp_laplace, kernels, newton, validate
+from prml4.likelihoods import LOGISTIC, PROBIT
+
+KERNEL = kernels.constant() * kernels.squared_exponential()
+BOTH = pytest.mark.parametrize(
+    "likelihood", [LOGISTIC, PROBIT], ids=lambda value: value.name
+)
+
+
+def problem(rng, N=12, D=2, theta=(1.0, 0.0)):
+    """Inputs, targets that no line separates, and a kernel matrix."""
+    X = rng.normal(size=(N, D))
+    t = (np.sin(2 * X[:, 0]) + 0.4 * rng.normal(size=N) > 0).astype(float)
+    return X, t, KERNEL(np.array(theta), X)
+
+
+def columns(X, new, theta=(1.0, 0.0)):
+    """c_star and c_ss of new points."""
+    theta = np.array(theta)
+    return KERNEL(theta, X, new), KERNEL.diagonal(theta, new)
+
+
+def dense(fit, C):
+    """C^{-1}, R and Sigma by plain inverses."""
+    inverse = np.linalg.inv(C)
+    Sigma = np.linalg.inv(inverse + np.diag(fit.W))
+    R = np.linalg.inv(C + np.diag(1 / fit.W))
+    return inverse, R, Sigma
+
+
+# The mode.
+
+
+@BOTH
+def test_the_mode_is_where_a_general_optimiser_ends(rng, likelihood):
+    """BFGS on psi with C inverted knows nothing of B."""
+    _, t, C = problem(rng)
+    fit = gp_laplace.fit(C, t, likelihood)
+    inverse = np.linalg.inv(C)
+
+    def loss(f):
+        log_p, g, *_ = likelihood.log_p(f, t)
+        return f @ inverse @ f / 2 - log_p.sum(), inverse @ f - g
+
+    best = minimize(loss, np.zeros(12), jac=True, options={"gtol": 1e-9})
+    np.testing.assert_allclose(fit.f, best.x, atol=1e-7)
+    assert fit.trace[-1] == pytest.approx(-best.fun, rel=1e-12)
+    assert fit.converged
+    assert fit.residual < 1e-7
+
+
+@BOTH
+def test_psi_rises_at_every_step(rng, likelihood):
+    """The trace starts at f = 0 and never falls by more than rounding."""
+    _, t, C = problem(rng, 40, theta=(6.0, 0.0))
+    fit = gp_laplace.fit(C, t, likelihood)
+    assert fit.trace[0] == pytest.approx(-40 * np.log(2))
+    assert np.all(np.diff(fit.trace) > -1e-11)
+
+
+@BOTH
+def test_what_the_fit_states_about_its_mode(rng, likelihood):
+    """a = C^{-1} f = g, W and L belong to the mode, not to a step before."""
+    _, t, C = problem(rng)
+    fit = gp_laplace.fit(C, t, likelihood)
+    _, g, slope, _ = likelihood.log_p(fit.f, t)
+    np.testing.assert_allclose(fit.a, g, atol=1e-8)
+    np.testing.assert_allclose(C @ fit.a, fit.f, atol=1e-10)
+    np.testing.assert_array_equal(fit.W, -slope)
+    B = np.eye(12) + np.sqrt(np.outer(fit.W, fit.W)) * C
+    np.testing.assert_allclose(fit.L @ fit.L.T, B, atol=1e-12)
+    assert np.all(np.triu(fit.L, 1) == 0)
+    assert fit.residual == np.abs(fit.f - C @ g).max() or fit.residual < 1e-8
+
+
+def test_single_precision_leaves_no_trace(rng):
+    """A large problem, where its factors serve: the mode is exact."""
+    _, t, C = problem(rng, 300, theta=(3.0, 0.0))
+    fit = gp_laplace.fit(C, t)
+    assert fit.converged
+    assert fit.residual < 1e-7
+    assert fit.factors <= 8
+
+
+def test_a_singular_kernel_matrix_is_no_obstacle():
+    """cond C of 1e19, GPML 3.4.3: only B is factored, and cond B is small."""
+    x = np.linspace(0, 1, 60)
+    t = (x > 0.5).astype(float)
+    C = KERNEL(np.log([4.0, 1.0]), x)
+    assert np.linalg.cond(C) > 1e17
+    fit = gp_laplace.fit(C, t)
+    assert fit.converged
+    assert fit.residual < 1e-9
+    assert np.linalg.cond(fit.L) ** 2 < 1e3
+
+
+@BOTH
+def test_the_order_of_the_rows_does_not_matter(rng, likelihood):
+    """And exchanged classes turn f around."""
+    _, t, C = problem(rng)
+    fit = gp_laplace.fit(C, t, likelihood)
+    order = rng.permutation(12)
+    other = gp_laplace.fit(C[np.ix_(order, order)], t[order], likelihood)
+    np.testing.assert_allclose(other.f, fit.f[order], atol=1e-8)
+    mirror = gp_laplace.fit(C, 1 - t, likelihood)
+    np.testing.assert_allclose(mirror.f, -fit.f, atol=1e-8)
+    assert mirror.log_evidence == pytest.approx(fit.log_evidence, rel=1e-9)
+
+
+@BOTH
+@given(
+    st.integers(1, 9),
+    st.integers(0, 10**6),
+    st.floats(-12, 12),
+    st.floats(-2, 2),
+)
+def test_kernels_of_any_size_converge_or_say_so(likelihood, N, seed, v, length):
+    """Amplitudes from 1e-12 to 1e12, duplicated inputs, one point."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 2))
+    X[N // 2 :] = X[: N - N // 2]
+    t = rng.integers(0, 2, N).astype(float)
+    theta = np.log(10) * np.array([v, length])
+    C = KERNEL(theta, X)
+    before = C.copy()
+    fit = gp_laplace.fit(C, t, likelihood)
+    assert fit.converged
+    assert np.isfinite(fit.log_evidence)
+    assert fit.log_evidence < 0
+    r = likelihood.log_p(fit.f, t)[1] - fit.a  # what is left of the gradient
+    left = r @ gp_laplace.posterior_covariance(fit, C) @ r
+    assert abs(left) < 1e-12
+    np.testing.assert_array_equal(C, before)
+
+
+def test_beyond_all_precision_the_result_is_flagged():
+    """An amplitude of 1e20 asks for digits that float64 has not."""
+    with pytest.warns(newton.NotConverged, match="stopped after 0 steps"):
+        fit = gp_laplace.fit([[1e20]], [1])
+    assert not fit.converged
+    with pytest.raises(np.linalg.LinAlgError, match="no mode"):
+        gp_laplace.inference([1])(np.array([[1e20]]))
+    X = np.random.default_rng(7).normal(size=(200, 2))
+    C = 1e20 * KERNEL(np.zeros(2), X)
+    with pytest.raises(validate.Indefinite, match="rounding in C"):
+        gp_laplace.fit(C, (X[:, 0] > 0).astype(float))
+
+
+@pytest.mark.parametrize(
+    ("C", "t", "complaint"),
+    [
+        (np.eye(3), [0, 1], r"shape \(2, 2\)"),
+        (np.ones((2, 3)), [0, 1], "square|shape"),
+        ([[1.0, 0.5], [0.1, 1.0]], [0, 1], "symmetric"),
+        ([[1.0, 2.0], [2.0, 1.0]], [0, 1], "semi-definite"),
+        (np.eye(2), [-1, 1], "t must"),
+        (np.eye(2), [0, 2], "t must"),
+        (np.eye(2), [0, np.nan], "t must"),
+        ([[1.0, np.nan], [np.nan, 1.0]], [0, 1], "finite"),
+    ],
+)
+def test_bad_input_is_named(C, t, complaint):
+    """Kernel matrices that are none, labels that are not two-valued."""
+    with pytest.raises(ValueError, match=complaint):
+        gp_laplace.fit(C, t)
+
+
+# Predictions.
+
+
+@BOTH
+def test_three_forms_of_the_predictive_variance_agree(rng, likelihood):
+    """The stable one, the one with C + W^{-1}, and the two-term one."""
+    X, t, C = problem(rng, theta=(1.0, -1.0))
+    new = rng.normal(size=(5, 2))
+    c, cc = columns(X, new, (1.0, -1.0))
+    fit = gp_laplace.fit(C, t, likelihood)
+    m, V = gp_laplace.predict_latent(fit, c, cc)
+    inverse, R, Sigma = dense(fit, C)
+    np.testing.assert_allclose(V, cc - np.diag(c.T @ R @ c), rtol=1e-12)
+    P = inverse @ c
+    two = cc - np.diag(c.T @ P) + np.diag(P.T @ Sigma @ P)
+    np.testing.assert_allclose(V, two, rtol=1e-12)
+    np.testing.assert_allclose(m, c.T @ inverse @ fit.f, atol=1e-12)
+    g = likelihood.log_p(fit.f, t)[1]
+    np.testing.assert_allclose(m, c.T @ g, atol=1e-8)
+    np.testing.assert_allclose(
+        gp_laplace.posterior_covariance(fit, C), Sigma, atol=1e-12
+    )
+
+
+def test_predicting_at_the_data_gives_back_the_mode(rng):
+    """c* = C: mean f, variance the diagonal of Sigma."""
+    _, t, C = problem(rng)
+    fit = gp_laplace.fit(C, t)
+    m, V = gp_laplace.predict_latent(fit, C, np.diag(C))
+    np.testing.assert_allclose(m, fit.f, atol=1e-10)
+    Sigma = gp_laplace.posterior_covariance(fit, C)
+    np.testing.assert_allclose(V, np.diag(Sigma), rtol=1e-12)
+
+
+@BOTH
+def test_averaged_and_plug_in_predictions(rng, likelihood):
+    """Quadrature on a grid; the average is the closer to one half."""
+    X, t, C = problem(rng)
+    c, cc = columns(X, rng.normal(size=(6, 2)) * 2)
+    fit = gp_laplace.fit(C, t, likelihood)
+    m, V = gp_laplace.predict_latent(fit, c, cc)
+    z = np.linspace(-9, 9, 2001)
+    f = m[:, None] + np.sqrt(V)[:, None] * z
+    weight = np.exp(-z * z / 2) * (z[1] - z[0]) / np.sqrt(2 * np.pi)
+    right = np.exp(likelihood.log_p(f, 1)[0]) @ weight
+    averaged = gp_laplace.predict_proba(fit, c, cc)
+    np.testing.assert_allclose(averaged, right, rtol=1e-10)
+    plugged = gp_laplace.predict_mode(fit, c)
+    np.testing.assert_allclose(plugged, np.exp(likelihood.log_p(m, 1)[0]))
+    assert np.all((averaged - 0.5) * (plugged - 0.5) > 0)
+    assert np.all(abs(averaged - 0.5) < abs(plugged - 0.5))
+
+
+def test_new_points_are_checked(rng):
+    """Shapes, signs, and a kernel that is not that of the fit."""
+    X, t, C = problem(rng)
+    fit = gp_laplace.fit(C, t)
+    c, cc = columns(X, rng.normal(size=(4, 2)))
+    with pytest.raises(ValueError, match="c_star must have 12 rows"):
+        gp_laplace.predict_latent(fit, c[:5], cc)
+    with pytest.raises(ValueError, match="c_ss must hold 4 prior variances"):
+        gp_laplace.predict_latent(fit, c, cc[:3])
+    with pytest.raises(ValueError, match="c_ss must hold 4"):
+        gp_laplace.predict_latent(fit, c, -cc)
+    with pytest.raises(ValueError, match="belong to one kernel"):
+        gp_laplace.predict_latent(fit, 9 * c, cc)
+    with pytest.raises(ValueError, match="c_star must have 12 rows"):
+        gp_laplace.predict_mode(fit, c[:5])
+
+
+# The evidence.
+
+
+@BOTH
+def test_the_evidence_is_the_integral_of_the_quadratic_expansion(
+    rng, likelihood
+):
+    """ln q = psi(f) - 1/2 ln|C| - 1/2 ln|C^{-1} + W|, and with |B|."""
+    _, t, C = problem(rng, theta=(1.0, -1.0))
+    fit = gp_laplace.fit(C, t, likelihood)
+    inverse, _, Sigma = dense(fit, C)
+    psi = likelihood.log_p(fit.f, t)[0].sum() - fit.f @ inverse @ fit.f / 2
+    dets = [np.linalg.slogdet(A)[1] for A in (C, Sigma)]
+    right = psi - dets[0] / 2 + dets[1] / 2
+    assert fit.log_evidence == pytest.approx(right, rel=1e-11)
+
+
+@BOTH
+@pytest.mark.parametrize("theta", [(1.0, 0.0), (4.0, 0.5)])
+def test_the_gradient_of_the_evidence(rng, likelihood, theta):
+    """Central differences to 1e-6, mode moving along."""
+    X, t, C = problem(rng, 30, theta=theta)
+    G = gp_laplace.evidence_gradient(gp_laplace.fit(C, t, likelihood), C)
+    np.testing.assert_array_equal(G, G.T)
+    at = gp_laplace.inference(t, likelihood)
+    for j, slope in enumerate(KERNEL.gradients(np.array(theta), X)):
+        e = 1e-4 * np.eye(2)[j]
+        up, down = (at(KERNEL(theta + d, X))[0] for d in (e, -e))
+        assert np.sum(G * slope) == pytest.approx((up - down) / 2e-4, rel=1e-6)
+
+
+@BOTH
+def test_every_entry_of_the_gradient(rng, likelihood):
+    """Each pair of entries of C moved by itself."""
+    _, t, C = problem(rng, 5)
+    log_q, G = gp_laplace.inference(t, likelihood)(C)
+    fit = gp_laplace.fit(C, t, likelihood)
+    assert log_q == fit.log_evidence
+    for i in range(5):
+        for j in range(i + 1):
+            E = np.zeros((5, 5))
+            E[i, j] = E[j, i] = 1e-5
+            up, down = (
+                gp_laplace.fit(C + d, t, likelihood).log_evidence
+                for d in (E, -E)
+            )
+            right = (up - down) / 2e-5
+            assert np.sum(G * E) / 1e-5 == pytest.approx(right, abs=1e-7)
+
+
+def test_a_likelihood_that_is_flat_at_a_point_has_a_gradient():
+    """W underflows to 0 there, and 0 / 0 is not NaN."""
+    C = np.diag([1.0, 1e6])
+    for likelihood in (LOGISTIC, PROBIT):
+        fit = gp_laplace.fit(C, [1, 1], likelihood)
+        flat = gp_laplace.GPLaplace(
+            **{
+                **vars(fit),
+                "f": np.array([fit.f[0], 800.0]),
+                "W": np.array([fit.W[0], 0.0]),
+                "L": np.diag([fit.L[0, 0], 1.0]),
+            }
+        )
+        assert np.all(np.isfinite(gp_laplace.evidence_gradient(flat, C)))
+
+
+def test_inference_rejects_labels_that_are_not_two_valued():
+    """Before any kernel matrix is seen."""
+    with pytest.raises(ValueError, match="t must"):
+        gp_laplace.inference([0, 1, 2])
+
+
+# Weight space.
+
+
+def test_a_linear_kernel_is_bayesian_logistic_regression(rng):
+    """C = Phi Phi^T / alpha: mean, variance and evidence of weight space."""
+    Phi = np.column_stack([np.ones(40), rng.normal(size=(40, 3))])
+    t = (Phi[:, 1] + rng.normal(size=40) > 0).astype(float)
+    new = np.column_stack([np.ones(6), rng.normal(size=(6, 3))])
+    alpha = 0.7
+    for likelihood in (LOGISTIC, PROBIT):
+        fit = gp_laplace.fit(Phi @ Phi.T / alpha, t, likelihood)
+        m, V = gp_laplace.predict_latent(
+            fit, Phi @ new.T / alpha, np.sum(new**2, axis=1) / alpha
+        )
+        q = bayes_logistic.fit(Phi, t, alpha=alpha, likelihood=likelihood)
+        mu, s2 = bayes_logistic.activation(new, q)
+        np.testing.assert_allclose(m, mu, atol=1e-8)
+        np.testing.assert_allclose(V, s2, rtol=1e-8)
+        assert fit.log_evidence == pytest.approx(q.log_evidence, rel=1e-8)
+        assert isinstance(fit.log_evidence, float)
