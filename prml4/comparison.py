@@ -140,8 +140,9 @@ def wilson(k, n, z=1.96):
     """The p with (k/n - p)^2 = z^2 p (1 - p) / n, both; Wilson (1927)."""
     k, n = np.asarray(k, float), np.asarray(n, float)
     half = z * np.sqrt(k * (n - k) / n + z**2 / 4)
-    ends = np.array([k + z**2 / 2 - half, k + z**2 / 2 + half])
-    return ends / (n + z**2)
+    ends = np.array([k + z**2 / 2 - half, k + z**2 / 2 + half]) / (n + z**2)
+    o = k / n  # lies between, whatever rounding says
+    return np.clip(ends, [0 * o, o], [o, 1 + 0 * o])
 
 
 def calibration(y, t, *, bins=10, z=1.96):

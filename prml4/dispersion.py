@@ -52,16 +52,20 @@ def _probit_tails(a):
 
 
 def _cloglog_tails(a):
-    """ln(1 - e^{-z}) and -z, z = e^a, h = z / (e^z - 1) = d ln y / da.
+    """ln(1 - e^{-z}) and -z, z = e^a; h = z / (e^z - 1) = d ln y / da.
 
-    h' = h (1 - z - h); for small z, 1 - z - h = -z/2 - z^2/12 + z^4/720.
+    h' = h (1 - z - h); for small z, 1 - z - h = -z/2 - z^2/12 + z^4/720, and
+    below a = -37 ln y is a.  Above 700, where y = 1, z stays at e^700.
     """
-    z = np.exp(a)
-    h = z / np.expm1(z)
-    series = -z / 2 - z**2 / 12 + z**4 / 720
+    z = np.exp(np.clip(a, -700.0, 700.0))
+    y = -np.expm1(-z)
+    h = z * np.exp(-z) / y
+    low = np.minimum(z, 0.01)
+    series = -low / 2 - low**2 / 12 + low**4 / 720
     gap = np.where(z < 0.01, series, 1 - z - h)
-    near, far = np.log(-np.expm1(-z)), np.log1p(-np.exp(-z))
-    return (np.where(z < 1, near, far), h, h * gap), (-z, -z, -z)
+    far = np.log1p(-np.exp(-np.maximum(z, 1)))
+    up = np.where(a < -37, a, np.where(z < 1, np.log(y), far))
+    return (up, h, h * gap), (-z, -z, -z)
 
 
 def _cloglog_slope(a):
@@ -222,7 +226,8 @@ def factor(family, link, a):
 def row_terms(family, link, a, t):
     """E_n, (y - t) eta', V eta'^2, (y - t) eta'': the rows' share of all.
 
-    E_n is infinite outside the domain, where the others mean nothing.
+    E_n is infinite outside the domain, where the others mean nothing, and
+    where a mean that is no share is too small or too large for a double.
     """
     if link.tails:
         (p, p1, p2), (q, q1, q2) = link.tails(a)

@@ -11,7 +11,6 @@
 The error is half the deviance: E = -s ln p(t|w) + what no w can change.
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -30,7 +29,7 @@ from prml4.dispersion import (
     row_terms,
     side,
 )
-from prml4.logistic import SeparableDataWarning
+from prml4.logistic import complain
 from prml4.separation import separation
 
 MOVES = 1e-3  # a Newton step of this size in a has not arrived
@@ -176,7 +175,13 @@ def fit(
     best = _descend(objective, start(given), given.link, tol)
     best, separated = second_look(best, objective, given)
     best = polish(best, objective, given)
-    _complain(best, separated, given)
+    complain(
+        best,
+        separated,
+        what="targets",
+        along="a direction that moves some means to the end of their range,",
+        stuck="" if best.converged else _stuck(best, given),
+    )
     return _report(best, separated, scale, given)
 
 
@@ -360,28 +365,14 @@ def polish(best, objective, given):
     return replace(best, w=w, error=E, gradient=g)
 
 
-def _complain(best, separated, given):
-    """Warn by name where there is no answer."""
-    if separated:
-        warnings.warn(
-            f"the targets are separable ({separated}): E falls for ever along "
-            "a direction that moves some means to the end of their range, and "
-            "no maximum likelihood estimate exists; a prior (alpha > 0) gives "
-            "one",
-            SeparableDataWarning,
-            stacklevel=3,
-        )
-    elif not best.converged:
-        with np.errstate(all="ignore"):
-            y = predict(given.Phi, best.w, given.link, given.offset)
-        warnings.warn(
-            f"stopped after {len(best.trace) - 1} steps with means from "
-            f"{y.min():.1e} to {y.max():.1e} and a gradient component of "
-            f"{np.abs(best.gradient).max():.1e}: the minimum may lie on the "
-            "edge of what the link allows, or nowhere",
-            newton.NotConverged,
-            stacklevel=3,
-        )
+def _stuck(best, given):
+    """Where the means have gone, if there is no end."""
+    with np.errstate(all="ignore"):
+        y = predict(given.Phi, best.w, given.link, given.offset)
+    return (
+        f" and means from {y.min():.1e} to {y.max():.1e}: the minimum may "
+        "lie on the edge of what the link allows, or nowhere"
+    )
 
 
 def _report(best, separated, scale, given):

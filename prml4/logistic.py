@@ -181,20 +181,27 @@ def second_look(best, objective, t):
     return replace(v, w=w, gradient=g), None
 
 
-def complain(best, separated, finder="separation"):
+def complain(
+    best,
+    separated,
+    *,
+    what="classes",
+    along="separation(Phi, t).direction",
+    stuck="",
+):
     """No minimum, or none found -> a warning that says so by name."""
     if separated:
         warnings.warn(
-            f"the classes are separable ({separated}): E falls for ever along "
-            f"{finder}(Phi, t).direction and no maximum likelihood estimate "
-            "exists; a prior (alpha > 0) gives one",
+            f"the {what} are separable ({separated}): E falls for ever along "
+            f"{along} and no maximum likelihood estimate exists; a prior "
+            "(alpha > 0) gives one",
             SeparableDataWarning,
             stacklevel=3,
         )
     elif not best.converged:
         warnings.warn(
             f"stopped after {len(best.trace) - 1} steps with a gradient "
-            f"component of {np.abs(best.gradient).max():.1e}",
+            f"component of {np.abs(best.gradient).max():.1e}{stuck}",
             newton.NotConverged,
             stacklevel=3,
         )

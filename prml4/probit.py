@@ -13,16 +13,16 @@ An activation is a function (a, t) -> ln f_t(a) and its first two derivatives
 by a: `normal`, `logistic` and `cloglog` are three.
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import xlogy
 
 from prml4 import newton, validate
-from prml4.logistic import SeparableDataWarning, second_look
+from prml4.dispersion import BERNOULLI, CLOGLOG
+from prml4.logistic import complain, second_look
 from prml4.special import (
     log_normal_cdf,
     log_sigmoid,
@@ -83,18 +83,9 @@ def logistic(a, t):
 
 
 def cloglog(a, t):
-    """f(a) = 1 - exp(-v), v = e^a: ln f_t and its derivatives, Fisher (1922).
-
-    ln f_0 = -v, thrice; (ln f_1)' = v / (e^v - 1) = q, and (ln f_1)'' =
-    -q (v / (1 - e^-v) - 1), by its series where v is small.
-    """
-    v = np.exp(np.clip(a, -690.0, 700.0))
-    low, f = np.minimum(v, 0.02), -np.expm1(-v)
-    q = v * np.exp(-v) / f
-    series = low / 2 + low**2 / 12 - low**4 / 720
-    rest = np.where(v < 0.02, series, v / f - 1)
-    L = np.where(v < 1, np.log(f), np.log1p(-np.exp(-np.maximum(v, 1))))
-    return tuple(np.where(t, up, -v) for up in (L, q, -q * rest))
+    """f(a) = 1 - exp(-e^a): ln f_t and its derivatives, Fisher (1922)."""
+    up, down = CLOGLOG.tails(np.asarray(a, dtype=float))
+    return tuple(map(partial(np.where, t), up, down))
 
 
 # The error of a row, with labels that may be wrong.
@@ -185,8 +176,10 @@ def joint_gradient(theta, Phi, t, activation=normal, weights=None):
     w, epsilon = theta[:-1], theta[-1]
     a, t = np.asarray(Phi) @ w, np.asarray(t)
     E, d, _ = log_loss(a, t, activation, epsilon)
-    slope = (2 * np.exp(activation(a, t)[0]) - 1) * np.exp(E)
     c = np.ones(len(a)) if weights is None else weights
+    with np.errstate(over="ignore"):  # an outlier's slope at epsilon = 0
+        odds = np.exp(np.where(c > 0, E, 0))
+    slope = (2 * np.exp(activation(a, t)[0]) - 1) * odds
     return np.append((c * d) @ Phi, c @ slope)
 
 
@@ -214,9 +207,7 @@ class ProbitFit:
     error: float  # E(w), with the prior's term if there is a prior
     gradient: np.ndarray  # (M,) its gradient at w
     H: np.ndarray  # (M, M) observed Hessian at w, with the prior's
-    information: (
-        np.ndarray
-    )  # its expectation; epsilon, if inside (0, 1/2), last
+    information: np.ndarray  # its mean; a fitted epsilon > 0 comes last
     converged: bool
     separated: str | None  # "complete", "quasi-complete": why there is no end
     trace: tuple[float, ...]  # E at the accepted iterates
@@ -243,7 +234,7 @@ def fit(
     objective, t = _problem(Phi, t, alpha, m0, weights)
     epsilon = validate.flip_probability(epsilon)
     result = _descent(objective, t, activation, epsilon, scoring)
-    _complain(result)
+    complain(result, result.separated, stuck=_stuck(epsilon))
     return result
 
 
@@ -254,17 +245,18 @@ def fit_noise(Phi, t, *, activation=normal, alpha=0.0, m0=None, weights=None):
     else Fisher scoring on both from epsilon = 0.05, to the nearest valley.
     """
     objective, t = _problem(Phi, t, alpha, m0, weights)
-    result = _descent(objective, t, activation, 0.0)
-    joint = _joint(objective, t, activation)
-    if not result.separated and joint(np.append(result.w, 0.0))[1][-1] < 0:
+    fit = _descent(objective, t, activation, 0.0)
+    at = np.append(fit.w, 0.0), objective.Phi, t, activation, objective.weights
+    if not fit.separated and joint_gradient(*at)[-1] < 0:
         start = np.append(_descent(objective, t, activation, START).w, START)
+        joint = _joint(objective, t, activation)
         best = newton.iterate(joint, start, max_iter=STEPS)
-        epsilon = float(best.w[-1])
-        both = replace(best, w=best.w[:-1], gradient=best.gradient[:-1])
-        result = _result(both, None, objective, t, activation, epsilon)
-        result = replace(result, information=best.H)
-    _complain(result)
-    return result
+        w, g, epsilon = best.w[:-1], best.gradient[:-1], float(best.w[-1])
+        both = replace(best, w=w, gradient=g)
+        fit = _result(both, None, objective, t, activation, epsilon)
+        fit = replace(fit, information=best.H)
+    complain(fit, fit.separated, stuck=_stuck(fit.epsilon))
+    return fit
 
 
 def _problem(Phi, t, alpha, m0, weights):
@@ -364,24 +356,9 @@ def _result(best, separated, objective, t, activation, epsilon):
     )
 
 
-def _complain(fit):
-    """Warn by name where there is no answer."""
-    if fit.separated:
-        warnings.warn(
-            f"the classes are separable ({fit.separated}): E falls for ever "
-            "along separation(Phi, t).direction and no maximum likelihood "
-            "estimate exists; a prior (alpha > 0) gives one",
-            SeparableDataWarning,
-            stacklevel=3,
-        )
-    elif not fit.converged:
-        far = " or E has no minimum at finite w" if fit.epsilon > 0 else ""
-        warnings.warn(
-            f"stopped after {len(fit.trace) - 1} steps with a gradient "
-            f"component of {np.abs(fit.gradient).max():.1e}: too few{far}",
-            newton.NotConverged,
-            stacklevel=3,
-        )
+def _stuck(epsilon):
+    """What may be the matter if there is no end."""
+    return ": too few" + " or E has no minimum at finite w" * (epsilon > 0)
 
 
 def standard_errors(fit, *, expected=True):
@@ -419,6 +396,5 @@ def deviance(k, n, y):
 
     Twice the error less that of the frequencies y_j = k_j / n_j.
     """
-    k, n, y = np.asarray(k), np.asarray(n), np.asarray(y)
-    right, wrong = xlogy(k, k / (n * y)), xlogy(n - k, (n - k) / (n - n * y))
-    return 2 * float(np.sum(right + wrong))
+    n = np.asarray(n)
+    return 2 * float(n @ BERNOULLI.half_deviance(k / n, np.asarray(y)))

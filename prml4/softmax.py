@@ -174,9 +174,14 @@ def with_diagonal(S):
 
 
 def _numbers(t):
-    """Class numbers, from those or from rows of T."""
+    """Class numbers, from those or from rows of T; shares are refused."""
     t = np.asarray(t)
-    return t.argmax(axis=1) if t.ndim == 2 else t.astype(np.intp, copy=False)
+    numbers = t.argmax(axis=1) if t.ndim == 2 else t.astype(np.intp, copy=False)
+    if numbers is not t or np.any(t < 0):
+        meant = np.eye(t.shape[1])[numbers] if t.ndim == 2 else abs(numbers)
+        if np.any(t != meant):
+            raise ValueError("t must hold class numbers, T one 1 in each row")
+    return numbers
 
 
 # What is minimised: K - 1 differences, so that nothing is left undetermined.
@@ -313,7 +318,7 @@ def fit(
     separated = None
     if not settled(best, problem) or suspect(best, problem, method):
         best, separated = second_look(best, problem, method, tol)
-    complain(best, separated, "softmax.separation")
+    complain(best, separated, along="softmax.separation(Phi, t).direction")
     return SoftmaxFit(
         W=_in_order(problem.whole(best.w), order, reference),
         error=best.error,

@@ -173,6 +173,11 @@ def test_wilson_interval_solves_its_equation():
             (k / n - p) ** 2, 1.5**2 * p * (1 - p) / n, atol=1e-15
         )
     assert (low < high).all() and low[0] == 0 and high[2] == 1
+    n = np.arange(1, 5000)  # rounding puts no end on the wrong side
+    for k in (0 * n, n // 3, n):
+        low, high = comparison.wilson(k, n)
+        assert (low >= 0).all() and (low <= k / n).all()
+        assert (high >= k / n).all() and (high <= 1).all()
     ours = stats.binomtest(3, 10).proportion_ci(method="wilson")
     z = stats.norm.ppf(0.975)
     assert comparison.wilson(3, 10, z) == pytest.approx([ours.low, ours.high])

@@ -176,6 +176,19 @@ def test_cloglog_saturates_silently_enough():
     assert np.all(q == q1) and np.all(q == q2)
 
 
+@pytest.mark.parametrize("a, lost", [(-1e8, (0, 1e8)), (-745.5, (0, 745.5))])
+def test_cloglog_where_its_exponential_underflows(a, lost):
+    """ln y = a, and ln(1 - y) = 0: no NaN, no infinity, no word."""
+    with np.errstate(all="raise", under="ignore"):
+        E = [
+            dispersion.row_terms(BERNOULLI, CLOGLOG, np.array([a]), t)
+            for t in (np.zeros(1), np.ones(1))
+        ]
+    assert_allclose([row[0][0] for row in E], lost, atol=1e-300)
+    assert_allclose([row[1][0] for row in E], [0, -1], atol=1e-300)
+    assert_allclose([row[2:] for row in E], 0, atol=1e-300)
+
+
 @pytest.mark.parametrize("family, link", PAIRS, ids=NAMES)
 def test_factor_is_the_derivative_of_eta_by_a(family, link):
     """eta(f(a)), differentiated once and twice; 1 and 0 if canonical."""

@@ -117,6 +117,8 @@ def test_cloglog_in_both_tails():
     for t in (0, 1):
         for a in (-1e4, 650.0, 1e4):
             assert np.isfinite(probit.cloglog(a, t)).all()
+    for a in (-800.0, -1e8):  # e^a = 0, and ln f_1 = a
+        np.testing.assert_allclose(probit.cloglog(a, 1), [a, 1, 0], atol=1e-300)
 
 
 @every
@@ -358,6 +360,9 @@ def test_grouped_rows_are_rows_repeated():
     y = probit.predict_proba(Phi, w)
     best = -np.log(1 / 3) - 2 * np.log(2 / 3)
     assert probit.deviance(k, n, y) == pytest.approx(2 * (one - best))
+    assert probit.deviance([0, 5], [3, 5], [0.0, 1.0]) == 0
+    with np.errstate(divide="ignore"):
+        assert probit.deviance([1], [3], [0.0]) == np.inf
 
 
 @pytest.mark.parametrize("f", ACTIVATIONS[:2])
@@ -457,14 +462,31 @@ def test_with_noise_overlapping_data_may_lack_a_minimum():
     assert probit.fit(Phi, t, epsilon=0.05, alpha=0.01).converged
 
 
-def test_only_noise_can_take_the_minimum_away_unseen(sample):
+def test_only_noise_can_take_the_minimum_away_unseen(sample, monkeypatch):
     """Too few steps are too few; with epsilon there is another suspicion."""
     Phi, t, _ = sample
-    stopped = replace(probit.fit(Phi, t), converged=False)
+    kept = probit._descent
+
+    def stopped(*arguments):
+        return replace(kept(*arguments), converged=False)
+
+    monkeypatch.setattr(probit, "_descent", stopped)
     for epsilon, suspects in ((0.0, False), (0.1, True)):
         with pytest.warns(newton.NotConverged, match="stopped after") as said:
-            probit._complain(replace(stopped, epsilon=epsilon))
+            probit.fit(Phi, t, epsilon=epsilon)
         assert ("no minimum" in str(said[0].message)) == suspects
+        assert said[0].filename == __file__
+
+
+def test_an_outlier_without_weight_counts_for_nothing(rng):
+    """Its slope by epsilon, beyond all doubles, does not either."""
+    Phi = data.with_bias(rng.standard_normal(100))
+    t = probit.threshold_targets(Phi @ [0.0, 1.0], rng.standard_normal(100))
+    out = np.vstack([Phi, [1.0, 1e4]]), np.append(t, 0.0)
+    fit = probit.fit_noise(*out, weights=np.append(np.ones(100), 0.0))
+    without = probit.fit_noise(Phi, t)
+    assert fit.epsilon == pytest.approx(without.epsilon)
+    np.testing.assert_allclose(fit.w, without.w, rtol=1e-6)
 
 
 def test_with_noise_there_may_be_two_valleys():
