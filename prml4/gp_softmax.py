@@ -1,0 +1,183 @@
+"""Gaussian process classification with several classes, GPML 3.5.
+
+    C      (K, N, N)  kernel matrices, one per class; (N, N) serves all
+    t      (N,)       classes in {0, ..., K - 1}; T (K, N) is one of K
+    f      (K, N)     latent values; after a fit their mode
+    a      (K, N)     C_k^{-1} f_k, at the mode T - y
+    y      (K, N)     softmax of f over the classes
+    W      (KN, KN)   D - Pi Pi^T, D = diag(y), Pi the diag(y_k) on each other
+    B_k    (N, N)     I + D_k^{1/2} C_k D_k^{1/2} = L_k L_k^T
+    E_k    (N, N)     D_k^{1/2} B_k^{-1} D_k^{1/2} = (C_k + D_k^{-1})^{-1}
+    M      (N, N)     Cholesky factor of sum_k E_k
+
+The posteriors of the K functions depend on each other, through W, but no
+matrix is larger than (N, N).
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from prml4 import averages, newton, validate
+from prml4.special import log_softmax
+
+STEPS = 200  # of Newton's method, at most
+
+
+@dataclass(frozen=True, eq=False)
+class GPSoftmax:
+    """The Gaussian at the mode of p(f | t), and whether to trust it."""
+
+    f: np.ndarray  # (K, N) mode
+    a: np.ndarray  # (K, N) C_k^{-1} f_k, at the mode T - y
+    E: np.ndarray  # (K, N, N) (C_k + D_k^{-1})^{-1} at the mode
+    M: np.ndarray  # (N, N) lower Cholesky factor of sum_k E_k
+    log_evidence: float  # ln q(t)
+    converged: bool
+    trace: tuple[float, ...]  # psi at every accepted iterate
+
+
+def fit(C, t, K=None):
+    """f = argmax sum_n ln y_{t_n, n} - 1/2 sum_k f_k^T C_k^{-1} f_k.
+
+    Newton's method by GPML algorithm 3.3, with steps halved until psi rises.
+    """
+    C, T = _problem(C, t, K)
+
+    def objective(w):
+        log_y = log_softmax(w[0], axis=0)
+        return float(np.sum(w[0] * w[1]) / 2 - np.sum(T * log_y)), np.exp(log_y)
+
+    w = np.zeros((2, *T.shape))
+    value, y = objective(w)
+    trace, converged = [-value], False
+    while not converged and len(trace) <= STEPS:
+        E, M, _ = _factors(C, y)
+        r = T - y - w[1]
+        step = _newton_step(C, E, M, r)
+        decrement = float(np.sqrt(max(np.sum(r * step[0]), 0)))
+        found = newton.search(objective, w, value, -step, decrement)
+        if found is None:
+            break
+        w, value, y = found
+        trace.append(-value)
+        converged = decrement <= newton.ROUNDING * np.sqrt(1 + abs(value))
+    return _result(C, T, w, y, trace, converged)
+
+
+def _problem(C, t, K):
+    """C (K, N, N) and T (K, N), validated."""
+    t, K = validate.classes(t, np.size(t), K)
+    C = np.asarray(C)
+    if C.ndim == 2:
+        C = np.broadcast_to(validate.kernel_matrix(C, len(t)), (K, *C.shape))
+    elif len(C) != K:
+        raise ValueError(f"C must hold {K} kernel matrices; got {len(C)}")
+    else:
+        C = np.stack([validate.kernel_matrix(c, len(t)) for c in C])
+    return C, np.equal.outer(np.arange(K), t).astype(float)
+
+
+def _result(C, T, w, y, trace, converged):
+    """What `fit` hands back; everything belongs to the mode."""
+    E, M, log_det = _factors(C, y)
+    if not converged:
+        gap = np.abs(T - y - w[1]).max()
+        warnings.warn(
+            f"Newton's method stopped after {len(trace) - 1} steps with a "
+            f"gradient component of {gap:.1e}",
+            newton.NotConverged,
+            stacklevel=3,
+        )
+    return GPSoftmax(
+        f=w[0],
+        a=w[1],
+        E=E,
+        M=M,
+        log_evidence=trace[-1] - log_det / 2,
+        converged=bool(converged),
+        trace=tuple(trace),
+    )
+
+
+def _factors(C, y):
+    """E_k, the Cholesky factor M of sum_k E_k, and ln |I + C W|.
+
+    |I + C W| = prod_k |B_k| |sum_k E_k|, for W = D - Pi Pi^T.
+    """
+    E, log_det = np.empty(C.shape), 0.0
+    for k, (c, d) in enumerate(zip(C, y, strict=True)):
+        root = np.sqrt(d)
+        L = _cholesky(np.eye(len(d)) + root[:, None] * c * root)
+        half = lapack.dtrtrs(L, np.diag(root), lower=1)[0]
+        E[k] = half.T @ half
+        log_det += 2 * np.log(np.diag(L)).sum()
+    M = _cholesky(E.sum(axis=0))
+    return E, M, log_det + 2 * np.log(np.diag(M)).sum()
+
+
+def _cholesky(A):
+    """The lower Cholesky factor, or a named error."""
+    L, info = lapack.dpotrf(A, lower=1)
+    if info != 0:
+        raise validate.Indefinite(
+            "I + C W has no Cholesky factor: rounding in C exceeds 1; "
+            "scale it down"
+        )
+    return L
+
+
+def _newton_step(C, E, M, r):
+    """(df, da) with (I + W C) da = r and df = C da.
+
+    c = E C r in every class, and da = r - c + E M^{-T} M^{-1} sum_k c_k.
+    """
+    c = _each(E, _each(C, r))
+    shared = lapack.dpotrs(M, c.sum(axis=0), lower=1)[0]
+    da = r - c + E @ shared
+    return np.array([_each(C, da), da])
+
+
+def _each(A, v):
+    """A_k v_k of every class, (K, N)."""
+    return np.einsum("kij,kj->ki", A, v)
+
+
+def predict_latent(fit, c_star, c_ss):
+    """Mean (M, K) and covariance (M, K, K) of f at M new points, GPML (3.45).
+
+    c_star (K, N, M) and c_ss (K, M), or (N, M) and (M,) for all classes.
+    """
+    c_star, c_ss = _new_points(fit, c_star, c_ss)
+    b = np.einsum("kij,kjm->kim", fit.E, c_star)
+    v = lapack.dtrtrs(fit.M, np.hstack(list(b)), lower=1)[0]
+    v = v.reshape(len(v), *c_ss.shape)
+    S = np.einsum("ikm,ijm->mkj", v, v)
+    own = c_ss - np.einsum("kim,kim->km", b, c_star)
+    S[:, range(len(b)), range(len(b))] += own.T
+    return np.einsum("knm,kn->mk", c_star, fit.a), S
+
+
+def predict_proba(fit, c_star, c_ss, scheme=averages.softmax_grid):
+    """p(C_k) = int softmax(f)_k N(f | mean, covariance) df, (M, K)."""
+    mean, S = predict_latent(fit, c_star, c_ss)
+    last = S[:, :-1, -1:]
+    gaps = S[:, :-1, :-1] - last - last.swapaxes(1, 2) + S[:, -1:, -1:]
+    return scheme(mean[:, :-1] - mean[:, -1:], gaps)
+
+
+def _new_points(fit, c_star, c_ss):
+    """c_star (K, N, M) and c_ss (K, M), validated."""
+    K, N = fit.f.shape
+    c_star, c_ss = np.asarray(c_star, float), np.asarray(c_ss, float)
+    if c_star.ndim == 2 and c_ss.ndim == 1:
+        c_star = np.broadcast_to(c_star, (K, *c_star.shape))
+        c_ss = np.broadcast_to(c_ss, (K, *c_ss.shape))
+    if c_star.shape[:2] != (K, N) or c_ss.shape != (K, *c_star.shape[2:]):
+        raise ValueError(
+            f"c_star must have shape ({K}, {N}, M) or ({N}, M), and c_ss one "
+            f"variance per column; got {c_star.shape} and {c_ss.shape}"
+        )
+    return validate.finite("c_star", c_star), validate.finite("c_ss", c_ss)

@@ -1,0 +1,195 @@
+"""Several classes against dense algebra, quadrature, and simpler models."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from prml4 import (
+    averages,
+    bayes_logistic,
+    gp_laplace,
+    gp_softmax,
+    kernels,
+    newton,
+    validate,
+)
+from prml4.special import log_softmax, softmax
+
+KERNEL = kernels.constant() * kernels.squared_exponential()
+
+
+def problem(rng, N=8, K=3):
+    """Every class has its own kernel."""
+    X = rng.normal(size=(N, 2))
+    t = np.r_[np.arange(K), rng.integers(0, K, N - K)]
+    thetas = [np.array([1.0 - 0.3 * k, -0.5 + 0.2 * k]) for k in range(K)]
+    return X, t, thetas, np.array([KERNEL(theta, X) for theta in thetas])
+
+
+def dense(fit, C):
+    """C^{-1} and W of all K N values, written out."""
+    K, N = fit.f.shape
+    inverse = np.zeros((K * N, K * N))
+    for k in range(K):
+        rows = slice(k * N, (k + 1) * N)
+        inverse[rows, rows] = np.linalg.inv(C[k])
+    y = softmax(fit.f, axis=0)
+    Pi = np.vstack([np.diag(row) for row in y])
+    return inverse, np.diag(y.ravel()) - Pi @ Pi.T
+
+
+def test_the_mode_is_where_a_general_optimiser_ends(rng):
+    """BFGS on psi with C inverted."""
+    _, t, _, C = problem(rng)
+    fit = gp_softmax.fit(C, t)
+    inverse, _ = dense(fit, C)
+    T = np.equal.outer(np.arange(3), t)
+
+    def loss(f):
+        log_y = log_softmax(f.reshape(3, 8), axis=0)
+        g = inverse @ f - (T - np.exp(log_y)).ravel()
+        return f @ inverse @ f / 2 - log_y[T].sum(), g
+
+    best = minimize(loss, np.zeros(24), jac=True, options={"gtol": 1e-9})
+    np.testing.assert_allclose(fit.f.ravel(), best.x, atol=1e-7)
+    assert fit.trace[-1] == pytest.approx(-best.fun, rel=1e-12)
+    assert fit.trace[0] == pytest.approx(-8 * np.log(3))
+    assert np.all(np.diff(fit.trace) > -1e-12)
+    assert fit.converged
+    np.testing.assert_allclose(fit.a, T - softmax(fit.f, axis=0), atol=1e-9)
+
+
+def test_evidence_and_predictions_by_dense_algebra(rng):
+    """One (KN, KN) inverse: GPML (3.44), (3.45) and the definition of q."""
+    X, t, thetas, C = problem(rng)
+    fit = gp_softmax.fit(C, t)
+    inverse, W = dense(fit, C)
+    f = fit.f.ravel()
+    psi = log_softmax(fit.f, axis=0)[t, range(8)].sum() - f @ inverse @ f / 2
+    half = np.linalg.slogdet(np.linalg.solve(inverse, W) + np.eye(24))[1] / 2
+    assert fit.log_evidence == pytest.approx(psi - half, rel=1e-12)
+    new = rng.normal(size=(4, 2))
+    c = np.array([KERNEL(theta, X, new) for theta in thetas])
+    cc = np.array([KERNEL.diagonal(theta, new) for theta in thetas])
+    mean, S = gp_softmax.predict_latent(fit, c, cc)
+    Sigma = np.linalg.inv(inverse + W)
+    for m in range(4):
+        Q = np.zeros((24, 3))
+        for k in range(3):
+            Q[8 * k : 8 * k + 8, k] = c[k, :, m]
+        P = inverse @ Q
+        right = np.diag(cc[:, m]) - Q.T @ P + P.T @ Sigma @ P
+        np.testing.assert_allclose(S[m], right, atol=1e-11)
+        np.testing.assert_allclose(mean[m], P.T @ f, atol=1e-9)
+
+
+def test_two_classes_are_one_difference_of_functions(rng):
+    """f_1 - f_0 is a GP with C_0 + C_1, and sigma of it the softmax."""
+    X, t, thetas, C = problem(rng, K=2)
+    many = gp_softmax.fit(C, t)
+    one = gp_laplace.fit(C[0] + C[1], t)
+    np.testing.assert_allclose(many.f[1] - many.f[0], one.f, atol=1e-8)
+    assert many.log_evidence == pytest.approx(one.log_evidence, rel=1e-10)
+    new = rng.normal(size=(4, 2))
+    c = np.array([KERNEL(theta, X, new) for theta in thetas])
+    cc = np.array([KERNEL.diagonal(theta, new) for theta in thetas])
+    p = gp_softmax.predict_proba(many, c, cc)
+    right = gp_laplace.predict_proba(one, c.sum(axis=0), cc.sum(axis=0))
+    np.testing.assert_allclose(p[:, 1], right, atol=1e-9)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+
+
+def test_a_linear_kernel_is_bayesian_softmax_regression(rng):
+    """Weight space with a spherical prior: the same q(v), hence the rest."""
+    Phi = np.column_stack([np.ones(20), rng.normal(size=(20, 2))])
+    t = np.r_[0, 1, 2, rng.integers(0, 3, 17)]
+    new = np.column_stack([np.ones(5), rng.normal(size=(5, 2))])
+    fit = gp_softmax.fit(Phi @ Phi.T / 0.8, t)
+    q = bayes_logistic.fit_softmax(Phi, t, alpha=0.8)
+    assert fit.log_evidence == pytest.approx(q.log_evidence, rel=1e-8)
+    p = gp_softmax.predict_proba(
+        fit, Phi @ new.T / 0.8, np.sum(new**2, axis=1) / 0.8
+    )
+    right = bayes_logistic.predict_softmax(new, q)
+    np.testing.assert_allclose(p, right, atol=1e-8)
+
+
+def test_tiny_problems_by_brute_force(rng):
+    """N = 1: one latent vector of three, on a grid; Laplace is near."""
+    C = np.array([[[1.5]], [[0.7]], [[1.0]]])
+    with pytest.raises(ValueError, match="class 0 has no rows"):
+        gp_softmax.fit(C, [1])
+    N = 3
+    C = np.array([v * np.eye(N) for v in (1.5, 0.7, 1.0)])
+    fit = gp_softmax.fit(C, [0, 1, 2])
+    axis = np.linspace(-8, 8, 121)
+    grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"))
+    scale = np.array([1.5, 0.7, 1.0])[:, None, None, None]
+    density = np.exp(-np.sum(grid**2 / scale, axis=0) / 2)
+    y = softmax(grid, axis=0)
+    exact = np.log([(density * y_k).sum() / density.sum() for y_k in y]).sum()
+    assert fit.log_evidence == pytest.approx(exact, abs=0.02)
+    draws = rng.normal(size=(20000, 2))
+    c, cc = np.zeros((3, N, 1)), np.array([[1.5], [0.7], [1.0]])
+    p = gp_softmax.predict_proba(fit, c, cc)
+    assert p[0] == pytest.approx(
+        [(density * y_k).sum() / density.sum() for y_k in y], abs=1e-8
+    )
+    rough = gp_softmax.predict_proba(
+        fit, c, cc, lambda m, S: averages.softmax_monte_carlo(m, S, draws)
+    )
+    np.testing.assert_allclose(rough, p, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("C", "t", "complaint"),
+    [
+        (np.eye(3), [0, 1, 3], "class 2 has no rows"),
+        (np.eye(2), [0, 1, 2], r"shape \(3, 3\)"),
+        (np.stack([np.eye(3)] * 2), [0, 1, 2], "must hold 3 kernel matrices"),
+        (-np.eye(3), [0, 1, 2], "semi-definite"),
+        (np.stack([np.eye(3), np.eye(3), -np.eye(3)]), [0, 1, 2], "definite"),
+    ],
+)
+def test_bad_input_is_named(C, t, complaint):
+    """Classes without rows, wrong shapes, matrices that are no kernels."""
+    with pytest.raises(ValueError, match=complaint):
+        gp_softmax.fit(C, t)
+
+
+def test_new_points_are_checked(rng):
+    """Shapes of c_star and c_ss."""
+    _, t, _, C = problem(rng)
+    fit = gp_softmax.fit(C, t)
+    for c, cc in (
+        (np.ones((7, 2)), np.ones(2)),
+        (np.ones((8, 2)), np.ones(3)),
+        (np.ones((3, 8, 2)), np.ones(2)),
+        (np.ones((2, 8, 2)), np.ones((2, 2))),
+    ):
+        with pytest.raises(ValueError, match="c_star must have shape"):
+            gp_softmax.predict_latent(fit, c, cc)
+
+
+def test_extreme_amplitudes_and_duplicates(rng):
+    """1e-12 tells nothing; 1e12 is flagged or found; no NaN in silence."""
+    X, t, _, _ = problem(rng)
+    X[4:] = X[:4]
+    C = KERNEL(np.zeros(2), X)
+    fit = gp_softmax.fit(1e-12 * C, t)
+    assert fit.log_evidence == pytest.approx(-8 * np.log(3))
+    assert fit.converged
+    fit = gp_softmax.fit(1e6 * C, t)
+    assert fit.converged
+    assert np.isfinite(fit.log_evidence)
+    with pytest.raises(validate.Indefinite, match="scale it down"):
+        gp_softmax.fit(1e20 * C, t)
+
+
+def test_too_few_steps_are_flagged(rng, monkeypatch):
+    """A warning with a name, and converged=False."""
+    monkeypatch.setattr(gp_softmax, "STEPS", 1)
+    _, t, _, C = problem(rng)
+    with pytest.warns(newton.NotConverged, match="stopped after 1 steps"):
+        fit = gp_softmax.fit(C, t)
+    assert not fit.converged
