@@ -17,18 +17,23 @@ GRID = 1001  # places where a density is looked at before it is integrated
 
 def moments(log_f, over):
     """ln Z with Z = int f(z) dz, and mean and variance of p, by quadrature."""
-    top = np.max(log_f(_inner(over)))
+    log_Z = log_integral(log_f, over)
 
-    def integral(g):
+    def expected(g):
         values = estimate.quadrature(
-            lambda z: np.exp(log_f(z) - top) * g(z), [over]
+            lambda z: np.exp(log_f(z) - log_Z) * g(z), [over]
         )
         return float(values.value)
 
-    Z = integral(np.ones_like)
-    mean = integral(lambda z: z) / Z
-    variance = integral(lambda z: (z - mean) ** 2) / Z
-    return float(top + np.log(Z)), mean, variance
+    mean = expected(lambda z: z)
+    return log_Z, mean, expected(lambda z: (z - mean) ** 2)
+
+
+def log_integral(log_f, over):
+    """ln Z with Z = int f(z) dz by quadrature, however small or large."""
+    top = np.max(log_f(_inner(over)))
+    Z = estimate.quadrature(lambda z: np.exp(log_f(z) - top), [over])
+    return float(top + np.log(Z.value))
 
 
 def divergence(log_f, log_g, over):
@@ -39,8 +44,8 @@ def divergence(log_f, log_g, over):
     z = _inner(over)
     if np.any(np.isneginf(log_g(z)) & ~np.isneginf(log_f(z))):
         return np.inf
-    shift = moments(log_f, over)[0]
-    gap = shift - moments(log_g, over)[0]
+    shift = log_integral(log_f, over)
+    gap = shift - log_integral(log_g, over)
 
     def integrand(z):
         log_p = log_f(z) - shift
@@ -49,6 +54,11 @@ def divergence(log_f, log_g, over):
         return p * (difference - gap)
 
     return float(estimate.quadrature(integrand, [over]).value)
+
+
+def _where(known, values):
+    """The values where known, else 0: nothing times ln 0 counts as nothing."""
+    return np.where(known, values, 0.0)
 
 
 def _inner(over):
@@ -72,9 +82,9 @@ def shoulder(z):
 
 
 def two_bumps(z):
-    """ln f(z) = ln {2/3 N(z | -2, 1) + 1/3 N(z | 2, 1/4)}: two modes."""
+    """ln f(z) = ln {2/3 N(z | -2, 1) + 1/3 N(z | 2, 0.4^2)}: two modes."""
     left = normal(z, -2.0, 1.0) + np.log(2 / 3)
-    return np.logaddexp(left, normal(z, 2.0, 0.25) + np.log(1 / 3))
+    return np.logaddexp(left, normal(z, 2.0, 0.16) + np.log(1 / 3))
 
 
 def share(z, k, n):

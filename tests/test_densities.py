@@ -68,7 +68,7 @@ def test_functions_to_try_are_what_they_say():
     )
     np.testing.assert_allclose(
         np.exp(densities.two_bumps(z)),
-        2 / 3 * stats.norm(-2, 1).pdf(z) + 1 / 3 * stats.norm(2, 0.5).pdf(z),
+        2 / 3 * stats.norm(-2, 1).pdf(z) + 1 / 3 * stats.norm(2, 0.4).pdf(z),
     )
     np.testing.assert_allclose(
         densities.shoulder(z), -(z**2) / 2 + np.log(special.expit(20 * z + 4))

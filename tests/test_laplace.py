@@ -480,3 +480,13 @@ def test_real_data_against_quadrature():
     fourth = -r * (1 - 6 * p + 6 * p**2)
     term = laplace.correction(Phi, S, third, fourth)
     assert abs(gap - term) < 0.3 * abs(gap)
+
+
+def test_a_mode_on_the_boundary_is_not_stationary():
+    """No success in ten: the search ends at z = 0, and both warnings say so."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        q = laplace.approximate(partial(densities.share, k=0, n=10), 0.3)
+    kinds = [w.category for w in seen]
+    assert kinds == [newton.NotConverged, laplace.NotGaussian]
+    assert not q.converged and 0 < q.mode[0] < 1e-2
