@@ -155,10 +155,10 @@ def fit(X, world, *, order=None, damping=1.0, tol=ep.TOL, max_sweeps=ep.SWEEPS):
 
 
 def log_evidence(tau, nu, X, world):
-    """sum_n {ln Z_n - I_n} + I_0, I_n the `log_integral` of site n's cavity.
+    """ln Z_EP = sum_n {ln Z_n - I_n} + I_0, PRML (10.208); (10.223) mended.
 
-    ln Z_EP at any sites, I_0 the integral of prior and sites; stationary
-    where EP stops. PRML (10.208), and (10.223) mended.
+    At any sites: I_n is the `log_integral` of site n over its cavity, I_0
+    that of all sites over the prior. Stationary where EP stops.
     """
     total = log_integral(np.zeros(X.shape[1]), world.b, sum(tau), sum(nu))
     for n, x in enumerate(X):
@@ -189,3 +189,20 @@ def evidence_gradient(tau, nu, X, world):
         first[n] = m_t - m
         second[n] = len(m) * (v_t - v) + m_t @ m_t - m @ m
     return (second - second.sum()) / 2, first.sum(axis=0) - first
+
+
+def drift(z, X, world):
+    """dz = (1/v_t - 1/v_c - tau_n, m_t/v_t - m_c/v_c - nu_n), all n, from z.
+
+    z = (tau, nu) flat, (N (1 + D),): the move that undamped updates of all
+    sites at once would make. 0 where EP stops.
+    """
+    N, D = X.shape
+    tau, nu = z[:N], z[N:].reshape(N, D)
+    up, push = np.zeros(N), np.zeros((N, D))
+    for n, x in enumerate(X):
+        m_c, v_c = _proper(n, tau, nu, world)
+        _, _, m_t, v_t = tilted(x, m_c, v_c, world)
+        up[n] = 1 / v_t - 1 / v_c - tau[n]
+        push[n] = m_t / v_t - m_c / v_c - nu[n]
+    return np.r_[up, push.ravel()]

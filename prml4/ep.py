@@ -92,15 +92,18 @@ def cavity(m, v, tau, nu):
 
 
 def inconsistency(m_t, v_t, m, v):
-    """max{|m_t - m| / v^(1/2), |v_t / v - 1|}: 0 if q has tilted moments."""
-    if v == 0:
-        return 0.0
+    """max{|m_t - m| / v^(1/2), |v_t / v - 1|}: 0 if q has tilted moments.
+
+    Infinite if q is no Gaussian, 0 if v = 0: then nothing is left to match.
+    """
+    if not v > 0:
+        return 0.0 if v == 0 else np.inf
     gap = np.max(np.abs(m_t - m)) / np.sqrt(v)
     return float(max(gap, abs(v_t / v - 1)))
 
 
 def dot(x, y):
-    """sum_i x_i y_i along the last axis."""
+    """x^T y = sum_i x_i y_i along the last axis."""
     return np.sum(np.multiply(x, y), axis=-1)
 
 
@@ -239,7 +242,7 @@ def result(m, S, tau, nu, log_evidence, trace, tol, improper):
 
 
 def rows(order, N, once=False):
-    """Row numbers in [0, N), all in turn for None; `once`: each row once."""
+    """Row numbers 0 <= n < N, all in turn for None; `once`: a permutation."""
     if order is None:
         return list(range(N))
     order = np.asarray(order)

@@ -281,6 +281,20 @@ def test_a_visit_goes_the_given_share_of_the_way(rng, X):
     assert done[2] < 1e-12
 
 
+def test_drift_is_what_all_updates_would_do(rng):
+    """Site by site; nothing is left to do at the end."""
+    X = clutter.draw(rng, 6, [2.0, 1.0], WORLD)
+    tau, nu = sites(rng, 6, 2)
+    move = clutter.drift(np.r_[tau, nu.ravel()], X, WORLD)
+    for n in range(6):
+        t, r, _ = clutter.update(n, tau, nu, X, WORLD)
+        assert move[n] == pytest.approx(t[n] - tau[n])
+        np.testing.assert_allclose(move[6 + 2 * n : 8 + 2 * n], r[n] - nu[n])
+    p = clutter.fit(X, WORLD, damping=0.5, tol=1e-12)
+    rest = clutter.drift(np.r_[p.tau, p.nu.ravel()], X, WORLD)
+    np.testing.assert_allclose(rest, 0, atol=1e-10)
+
+
 # What may go wrong.
 
 
@@ -294,6 +308,9 @@ def test_an_improper_cavity_is_left_alone_and_named():
     for f in (clutter.log_evidence, clutter.evidence_gradient):
         with pytest.raises(ValueError, match="cavity of site 0"):
             f(tau, nu, X, WORLD)
+    with pytest.raises(ValueError, match="cavity of site 0"):
+        clutter.drift(np.r_[tau, nu[:, 0]], X, WORLD)
+    assert clutter.update(1, tau - 2, nu, X, WORLD)[2] == np.inf
 
 
 def hard(seed):

@@ -114,6 +114,7 @@ def test_inconsistency_takes_the_larger_of_the_two():
     far = ep.inconsistency(np.array([1.0, 5.0]), 4.0, np.array([1.0, 1.0]), 4.0)
     assert far == pytest.approx(2.0)
     assert ep.inconsistency(1.0, 0.0, 1.0, 0.0) == 0.0
+    assert ep.inconsistency(1.0, 2.0, 1.0, -4.0) == np.inf
 
 
 def test_moments_on_a_grid():
