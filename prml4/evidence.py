@@ -63,7 +63,7 @@ def log_volume(A):
 def log_gaussian(w, alpha, m0=None):
     """ln N(w|m0, diag(alpha)^{-1}), PRML (4.140); w (M,) or (S, M)."""
     d = np.asarray(w, float) - (0.0 if m0 is None else np.asarray(m0))
-    alpha = np.broadcast_to(np.asarray(alpha, float), d.shape[-1:])
+    alpha = np.asarray(alpha, float)
     return 0.5 * np.sum(np.log(alpha / (2 * np.pi)) - alpha * d**2, axis=-1)
 
 
@@ -93,7 +93,7 @@ def linear_evidence(Phi, t, *, alpha, beta):
     alpha = _proper(alpha, M)
     A = np.diag(alpha) + beta * Phi.T @ Phi
     w = np.linalg.solve(A, beta * Phi.T @ t)
-    L = float(np.sum(log_gaussian(t - Phi @ w, beta)))
+    L = float(log_gaussian(t - Phi @ w, beta))
     prior = float(log_gaussian(w, alpha))
     return Evidence(laplace.at_mode(w, L + prior, A), L, prior, N)
 

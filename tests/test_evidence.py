@@ -175,6 +175,7 @@ def test_linear_evidence_is_the_density_of_the_targets(rng):
     e = evidence.linear_evidence(Phi, t, alpha=alpha, beta=beta)
     right = stats.multivariate_normal(np.zeros(9), C).logpdf(t)
     np.testing.assert_allclose(e.log_evidence, right)
+    np.testing.assert_allclose(e.posterior.log_evidence, right)
     rest = t - Phi @ e.posterior.mode
     np.testing.assert_allclose(
         e.log_likelihood, stats.norm.logpdf(rest, 0, beta**-0.5).sum()
