@@ -5,12 +5,17 @@ import numpy as np
 SIZE = 2**19  # bytes of X in a block
 
 
+def length(D):
+    """How many rows of D numbers make a block."""
+    return max(SIZE // (8 * D), 1)
+
+
 def rows(X, observed=None):
     """X -> slices of rows, these rows, and those of the mask if any.
 
     What the mask does not call observed is 0.
     """
-    n = max(SIZE // (8 * X.shape[1]), 1)
+    n = length(X.shape[1])
     for start in range(0, len(X), n):
         some = slice(start, start + n)
         if observed is None:
@@ -21,13 +26,22 @@ def rows(X, observed=None):
 
 def by_class(X, t, K):
     """k, the numbers of some rows with t_n = k, a copy of them; k < K."""
-    n = max(SIZE // (8 * X.shape[1]), 1)
     for k in range(K):
-        found = np.flatnonzero(t == k)
-        for start in range(0, len(found), n):
-            some = found[start : start + n]  # take would copy a strided X
-            x = X.take(some, axis=0) if X.flags.c_contiguous else X[some]
+        for some, x in copies(X, np.flatnonzero(t == k)):
             yield k, some, x
+
+
+def copies(X, numbers):
+    """Some of the row numbers and X[some], which the next block overwrites."""
+    size = min(length(X.shape[1]), len(numbers))
+    buffer = np.empty((size, X.shape[1]))
+    for start in range(0, len(numbers), max(size, 1)):
+        some = numbers[start : start + size]
+        if X.flags.c_contiguous:
+            out = buffer[: len(some)]
+            yield some, X.take(some, axis=0, out=out, mode="clip")
+        else:  # from which take would copy all of X
+            yield some, X[some]
 
 
 def softmax(a):

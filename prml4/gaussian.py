@@ -21,10 +21,9 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.blas import dtrmm
 
-from prml4 import covariance, validate
+from prml4 import blocks, covariance, validate
 from prml4.special import log_softmax, normal_cdf
 
-BLOCK = 2**19  # bytes of X worked on at once, so that they stay in cache
 FAR = 100.0  # standard deviations of the mean from zero: worth a subtraction
 
 
@@ -67,27 +66,15 @@ def statistics(X, t, K, *, shared=False):
     for k in range(K):
         rows = np.flatnonzero(t == k)
         n, total = len(rows), np.zeros(D)
-        c = X[rows[:: -(-n // _rows(D))]].mean(axis=0)
+        c = X[rows[:: -(-n // blocks.length(D))]].mean(axis=0)
         S_k = S if shared else S[k]
-        for x in _copies(X, rows):
+        for _, x in blocks.copies(X, rows):
             x -= c
             total += np.ones(len(x)) @ x
             S_k += x.T @ x
         counts[k], mu[k] = n, c + total / n
         S_k -= np.outer(total, total) / n
     return counts, mu, S
-
-
-def _copies(X, rows):
-    """X[rows], a block at a time, each of them to be changed at once."""
-    size = min(_rows(X.shape[1]), len(rows))
-    buffer = np.empty((size, X.shape[1]))
-    for start in range(0, len(rows), size):
-        some = rows[start : start + size]
-        if X.flags.c_contiguous:
-            yield X.take(some, axis=0, out=buffer[: len(some)], mode="clip")
-        else:  # from which take would copy all of X
-            yield X[some]
 
 
 def fit_qda(X, t, *, K=None, shrinkage=0.0, target="diagonal"):
@@ -230,7 +217,9 @@ def _linear(model):
         a[1:] += g
         return a
 
-    size = _rows(len(c))  # with one product nothing is reread: 4, 16 times it
+    size = blocks.length(
+        len(c)
+    )  # with one product nothing is reread: 4, 16 times it
     return fill, 4 * size if c.any() else 16 * size
 
 
@@ -244,7 +233,7 @@ def _quadratic(model):
     V = [np.asfortranarray(v) for v in V]
     logs = np.log(np.diagonal(model.L, axis1=1, axis2=2)).sum(axis=1)
     g = (np.log(model.pi) - logs)[:, None]
-    size = _rows(D)
+    size = blocks.length(D)
     buffer = np.empty((size, D))
 
     def fill(x):
@@ -258,11 +247,6 @@ def _quadratic(model):
         return a
 
     return fill, size
-
-
-def _rows(D):
-    """How many rows of D numbers make a block."""
-    return max(BLOCK // (8 * D), 1)
 
 
 # The discriminants as formulas.

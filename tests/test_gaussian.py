@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from prml4 import covariance, data, gaussian
+from prml4 import blocks, covariance, data, gaussian
 from prml4.special import log_softmax, logit, sigmoid, softmax
 
 
@@ -120,7 +120,7 @@ def test_one_pass_statistics_keep_their_digits_far_from_the_origin(
     rng, monkeypatch, shared, N
 ):
     """Against long double; offsets of 1e6 and 1e8 deviations, many blocks."""
-    monkeypatch.setattr(gaussian, "BLOCK", 8 * 3 * 50)
+    monkeypatch.setattr(blocks, "SIZE", 8 * 3 * 50)
     t = np.r_[0, 1, 2, rng.integers(0, 3, N - 3)]
     X = np.sort(rng.standard_normal((N, 3)), axis=0) + [0, 1e6, 1e8]
     X += 1e3 * t[:, None]
@@ -297,7 +297,7 @@ def test_blocks_do_not_show(points, monkeypatch):
     fits = [fit(X, t) for fit in FITS]
     whole = [gaussian.log_posterior(fit, X) for fit in fits]
     for size in (8 * 3 * 7, 8):  # the latter has no room for a row
-        monkeypatch.setattr(gaussian, "BLOCK", size)
+        monkeypatch.setattr(blocks, "SIZE", size)
         for fit, again, expected in zip(FITS, fits, whole, strict=True):
             np.testing.assert_allclose(fit(X, t).Sigma, again.Sigma, rtol=1e-9)
             found = gaussian.log_posterior(again, X)
