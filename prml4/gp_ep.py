@@ -21,6 +21,7 @@ import numpy as np
 from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 
 from prml4 import validate
+from prml4.ep import cavity, log_integral, site
 from prml4.likelihoods import PROBIT
 from prml4.newton import NotConverged
 
@@ -67,25 +68,6 @@ class GPEP:
     def variance(self):
         """v = s2 / (1 + tau s2) (N,), the diagonal of Sigma."""
         return self.q.s2 / (1 + self.tau * self.q.s2)
-
-
-# One site.
-
-
-def site(m, s2, d1, d2):
-    """tau = -d2 / (1 + s2 d2), nu = (d1 - m d2) / (1 + s2 d2), GPML (3.59).
-
-    d1, d2: derivatives of ln Z by the cavity mean m. The tilted mean is
-    m + s2 d1, its variance s2 + s2^2 d2; the site makes q match both.
-    """
-    shrink = 1 + s2 * d2
-    return -d2 / shrink, (d1 - m * d2) / shrink
-
-
-def cavity(mu, v, tau, nu):
-    """m = s2 (mu / v - nu), 1 / s2 = 1 / v - tau, GPML (3.56)."""
-    s2 = v / (1 - tau * v)
-    return s2 * (mu / v - nu), s2
 
 
 # All sites at once.
@@ -157,15 +139,13 @@ def _cavity_variances(C, tau, A, d, known):
 
 
 def log_evidence(q, tau, nu, log_z):
-    """ln Z_EP = sum_n [ln Z_n + (1/2) ln(1 + tau s2) + ...], GPML (3.65).
+    """ln Z_EP = sum_n (ln Z_n - ln I_n) + (nu^T mu - ln|I + C diag(tau)|) / 2.
 
-    ... = (m^2 tau - 2 m nu - s2 nu^2) / (2 (1 + tau s2)); and for all sites
-    together (1/2) nu^T mu - (1/2) ln|I + C diag(tau)|. Division-free.
+    I_n is the integral of cavity times site. GPML (3.65) without its
+    divisions by site precisions.
     """
-    grown = 1 + tau * q.s2
-    square = q.m**2 * tau - 2 * q.m * nu - q.s2 * nu**2
-    alone = log_z + 0.5 * np.log(grown) + 0.5 * square / grown
-    return float(alone.sum() + 0.5 * (nu @ q.mu) - 0.5 * q.log_det)
+    own = log_integral(q.m[:, None], q.s2, tau, nu[:, None])
+    return float(np.sum(log_z - own) + 0.5 * (nu @ q.mu) - 0.5 * q.log_det)
 
 
 # Iterations, each a generator of (tau, nu, q, change).
@@ -202,7 +182,7 @@ def sequential(C, t, average, start, damping=1.0, order=None):
                 continue
             new = site(m, s2, *average(m, s2, t[n])[1:])
             step = damping * (new[0] - tau[n]), damping * (new[1] - nu[n])
-            _rank_one(Sigma, mu, n, *step)
+            rank_one(Sigma, mu, n, *step)
             tau[n] += step[0]
             nu[n] += step[1]
         before, q = q, posterior(C, tau, nu)
@@ -210,7 +190,7 @@ def sequential(C, t, average, start, damping=1.0, order=None):
         yield tau.copy(), nu.copy(), q, change
 
 
-def _rank_one(Sigma, mu, n, dtau, dnu):
+def rank_one(Sigma, mu, n, dtau, dnu):
     """Sigma and mu after tau_n += dtau and nu_n += dnu, in place."""
     s = Sigma[:, n].copy()
     shrink = 1 + dtau * s[n]
@@ -219,14 +199,14 @@ def _rank_one(Sigma, mu, n, dtau, dnu):
 
 
 def accelerated(C, t, average, start):
-    """x <- g - dG gamma, gamma = argmin |f - dF gamma|, Anderson (1965).
+    """x <- sum_k alpha_k g(x_k), alpha = argmin |sum alpha_k f_k|, `anderson`.
 
     x = (ln s2, m) holds the cavities, g(x) those after a parallel sweep, and
-    f = g - x; dF, dG are the changes of f and g over the last sweeps.
-    Extrapolated variances are positive because their logarithms are mixed.
+    f = g - x. Mixed variances are positive: their logarithms are mixed.
     """
     m, s2 = start[2].m, start[2].s2
     past, best = [], np.inf
+    reach = np.repeat([REACH, np.inf], len(t))
     while True:
         tau, nu = site(m, s2, *average(m, s2, t)[1:])
         q = posterior(C, tau, nu)
@@ -239,22 +219,22 @@ def accelerated(C, t, average, start):
         past = [] if change > 3 * best else past[-MEMORY:]
         past.append((f, g))
         best = min(best, change)
-        x = _extrapolated(past, np.sqrt(s2_new))
-        s2, m = np.exp(x[: len(t)]), x[len(t) :]
+        x = anderson(past, np.r_[np.ones(len(t)), 1 / np.sqrt(s2_new)])
+        x = np.split(np.clip(x, g - reach, g + reach), 2)
+        s2, m = np.exp(x[0]), x[1]
 
 
-def _extrapolated(past, s):
-    """g - dG gamma, in units of the cavities' own standard deviations s."""
+def anderson(past, unit):
+    """x = g - dG gamma, gamma = argmin |unit (f - dF gamma)|, Anderson (1965).
+
+    past: pairs (f, g), the newest last; unit (len(x),) weighs the residuals.
+    """
     f, g = past[-1]
     if len(past) == 1:
         return g
     F, G = (np.diff(each, axis=0) for each in zip(*past, strict=True))
-    unit = np.concatenate([np.ones(len(s)), 1 / s])
     gamma = np.linalg.lstsq((F * unit).T, f * unit, rcond=1e-10)[0]
-    x = g - gamma @ G
-    half = len(s)
-    x[:half] = np.clip(x[:half], g[:half] - REACH, g[:half] + REACH)
-    return x
+    return g - gamma @ G
 
 
 def _change(m, s2, q):
@@ -284,14 +264,30 @@ def fit(
     """
     C = validate.kernel_matrix(C)
     t = validate.binary_targets(t, len(C))
-    plan = _plan(method, how)
+    found = _fit(C, t, likelihood, _plan(method, how), tol, max_sweeps)
+    if not found.converged:
+        warnings.warn(
+            f"EP stopped after {len(found.trace)} sweeps; a cavity still "
+            f"moved by {min(found.trace):.1e} of its standard deviation",
+            NotConverged,
+            stacklevel=2,
+        )
+    return found
+
+
+def _fit(C, t, likelihood, plan, tol, max_sweeps):
+    """`fit` of what has been validated, without its warning."""
     best, trace = (*_prior(C), np.inf), []
     for update, options in plan:
         if not best[3] <= tol:
             sweeps = update(C, t, likelihood.average, best[:3], **options)
             last = _settle(sweeps, best[:3], tol, max_sweeps, trace)
             best = min(best, last, key=lambda state: state[3])
-    return _result(best, tuple(trace), tol, t, likelihood)
+    tau, nu, q, change = best
+    log_z = likelihood.average(q.m, q.s2, t)[0]
+    value = log_evidence(q, tau, nu, log_z)
+    settled, trace = bool(change <= tol), tuple(trace)
+    return GPEP(tau, nu, q, value, settled, trace, log_z, t, likelihood)
 
 
 def _plan(method, options):
@@ -326,22 +322,6 @@ def _settle(sweeps, start, tol, max_sweeps, trace):
         if not trace:
             raise
     return best
-
-
-def _result(best, trace, tol, t, likelihood):
-    """The fit, with a warning if it is not one."""
-    tau, nu, q, change = best
-    log_z = likelihood.average(q.m, q.s2, t)[0]
-    if not change <= tol:
-        warnings.warn(
-            f"EP stopped after {len(trace)} sweeps; a cavity still moved by "
-            f"{change:.1e} of its standard deviation",
-            NotConverged,
-            stacklevel=3,
-        )
-    value = log_evidence(q, tau, nu, log_z)
-    settled = bool(change <= tol)
-    return GPEP(tau, nu, q, value, settled, trace, log_z, t, likelihood)
 
 
 # What a fit is good for.
@@ -385,11 +365,17 @@ def evidence_gradient(fit):
     return G
 
 
-def inference(t, likelihood=PROBIT, **options):
-    """C -> (ln Z_EP, G) with d ln Z_EP = tr(G dC), GPML (5.27)."""
+def inference(t, likelihood=PROBIT, *, tol=TOL, max_sweeps=200):
+    """C -> (ln Z_EP, G) with d ln Z_EP = tr(G dC), GPML (5.27).
 
-    def evidence(C):
-        found = fit(C, t, likelihood, **options)
+    For `gaussian_process.optimise`, which steps back after a LinAlgError.
+    """
+    plan = _plan("auto", {})
+
+    def at(C):
+        found = _fit(C, t, likelihood, plan, tol, max_sweeps)
+        if not found.converged:
+            raise np.linalg.LinAlgError("EP did not converge")
         return found.log_evidence, evidence_gradient(found)
 
-    return evidence
+    return at
