@@ -79,13 +79,17 @@ def _inverse(S0, M):
     return P, float(2 * np.log(np.diag(root)).sum())
 
 
-def log_joint(w, Phi, t, prior, likelihood=LOGISTIC, weights=None):
-    """ln p(t|w) + ln p(w) of each row of w (..., M), PRML (4.142)."""
+def log_likelihood(w, Phi, t, likelihood=LOGISTIC, weights=None):
+    """ln p(t|w) = sum_n ln p(t_n|w^T phi_n) of each row of w (..., M)."""
     a = np.asarray(w) @ np.asarray(Phi).T
     terms = likelihood.log_p(a, np.asarray(t), 1)[0]
-    if weights is not None:
-        terms = terms * weights
-    return terms.sum(axis=-1) + prior.log_density(w)
+    return (terms if weights is None else terms * weights).sum(axis=-1)
+
+
+def log_joint(w, Phi, t, prior, likelihood=LOGISTIC, weights=None):
+    """ln p(t|w) + ln p(w) of each row of w (..., M), PRML (4.142)."""
+    fit = log_likelihood(w, Phi, t, likelihood, weights)
+    return fit + prior.log_density(w)
 
 
 def cost(likelihood, t):
