@@ -224,6 +224,7 @@ def optimise(kernel, X, inference, starts, *, tol=TOL, max_iter=100):
     def objective(theta):
         C, slopes = kernel.with_gradients(theta, X)
         value, G = inference(C)
+        del C  # to make room for the slopes
         G = G.T if G.flags.f_contiguous else G
         return float(value), np.array([np.vdot(G, slope) for slope in slopes])
 

@@ -73,14 +73,23 @@ class Kernel:
 
     def __add__(self, other):
         """k_1 + k_2, with slopes dC_1 and dC_2; PRML (6.17)."""
-        return self._with(other, operator.add, lambda slope, C: slope)
+        return self._with(
+            other, operator.add, lambda C_1, first, C_2, second: (first, second)
+        )
 
     def __mul__(self, other):
         """k_1 k_2, with slopes dC_1 C_2 and C_1 dC_2; PRML (6.18)."""
-        return self._with(other, operator.mul, operator.mul)
+        return self._with(
+            other,
+            operator.mul,
+            lambda C_1, first, C_2, second: (
+                (slope * C_2 for slope in first),
+                (C_1 * slope for slope in second),
+            ),
+        )
 
-    def _with(self, other, join, chained):
-        """Both kernels joined; `chained` turns the slope of one into that."""
+    def _with(self, other, join, slopes):
+        """Both kernels joined; `slopes` turns theirs into those of the pair."""
         if not isinstance(other, Kernel):
             return NotImplemented
         P = len(self.names)
@@ -88,10 +97,8 @@ class Kernel:
         def differentiate(theta, X):
             C_1, first = self.differentiate(theta[:P], X)
             C_2, second = other.differentiate(theta[P:], X)
-            return join(C_1, C_2), chain(
-                (chained(slope, C_2) for slope in first),
-                (chained(slope, C_1) for slope in second),
-            )
+            both = slopes(C_1, first, C_2, second)
+            return join(C_1, C_2), chain.from_iterable(both)
 
         def split(function):
             one, two = getattr(self, function), getattr(other, function)
@@ -148,8 +155,7 @@ def _multiple(name, matrix):
         return np.exp(theta) * matrix(X, Z)
 
     def differentiate(theta, X):
-        C = evaluate(theta, X)
-        return C, iter([C])
+        return evaluate(theta, X), (evaluate(theta, A) for A in [X])
 
     return Kernel(
         (name,), evaluate, lambda theta, X: np.exp(theta), differentiate
@@ -217,26 +223,34 @@ def periodic(period=None):
     """
     known = None if period is None else validate.positive("period", period)
 
-    def parts(theta, X, Z):
-        """k, and what its slopes are made of."""
-        length, period = (*np.exp(theta), known)[:2]
-        gaps = [
-            (np.pi / period) * np.subtract.outer(x, z)
+    def gaps(theta, X, Z):
+        """pi (x_d - z_d) / p, one column after another."""
+        turn = np.pi / (np.exp(theta[1]) if known is None else known)
+        return (
+            turn * np.subtract.outer(x, z)
             for x, z in zip(X.T, Z.T, strict=True)
-        ]
-        s2 = sum(np.sin(gap) ** 2 for gap in gaps) / length**2
-        k = np.exp(-2 * s2)
-        turn = sum(gap * np.sin(2 * gap) for gap in gaps)
-        return k, s2, turn / length**2
+        )
+
+    def squares(theta, X, Z):
+        sines = (np.sin(gap) for gap in gaps(theta, X, Z))
+        return sum(sine * sine for sine in sines) / np.exp(2 * theta[0])
 
     def differentiate(theta, X):
-        k, s2, turn = parts(theta, X, X)
-        pairs = ((4, s2), (2, turn))[: len(theta)]
-        return k, (factor * k * part for factor, part in pairs)
+        s2 = squares(theta, X, X)
+        k = np.exp(-2 * s2)
+        return k, slopes(theta, X, s2, k)
+
+    def slopes(theta, X, s2, k):
+        yield 4 * k * s2
+        if known is None:
+            turns = sum(gap * np.sin(2 * gap) for gap in gaps(theta, X, X))
+            yield 2 * np.exp(-2 * theta[0]) * k * turns
 
     return Kernel(
         ("length", "period") if known is None else ("length",),
-        lambda theta, X, Z: parts(theta, X, X if Z is None else Z)[0],
+        lambda theta, X, Z: np.exp(
+            -2 * squares(theta, X, X if Z is None else Z)
+        ),
         _unit,
         differentiate,
     )

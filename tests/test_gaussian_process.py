@@ -1,5 +1,6 @@
 """prml4.gaussian_process: conditioning, draws, evidence, optimisation."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -211,6 +212,22 @@ def test_what_is_not_reached_is_said(problem):
             NOISY, x, gp.regression(t), [3.0, 3.0, 3.0], max_iter=2
         )
     assert not best.converged and len(best.trace) == 3
+
+
+def test_memory_is_a_few_matrices(rng):
+    """Kernel, slopes and inference of regression: seven N by N at once."""
+    X, t, N = rng.standard_normal((400, 3)), rng.standard_normal(400), 400
+    for scales in (1, 3):
+        k = kernels.constant() * kernels.squared_exponential(scales)
+        theta = np.zeros(scales + 2)
+        tracemalloc.start()
+        with pytest.warns(NotConverged):
+            gp.optimise(
+                k + kernels.noise(), X, gp.regression(t), theta, max_iter=1
+            )
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 7 * 8 * N**2
 
 
 def test_a_start_at_the_optimum_stays(problem):
