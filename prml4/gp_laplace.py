@@ -24,6 +24,7 @@ from prml4 import newton, validate
 from prml4.likelihoods import LOGISTIC, Likelihood
 
 STEPS = 200  # of Newton's method, at most
+POLISH = 1e-3  # of the decrement that counts as none: where to stop, if we may
 STALE = 0.1  # a factor serves until a step has moved some f_n by more
 SINGLE_RANGE = 1e30  # entries that single precision can square and sum
 NEGATIVE = 1e-8  # share of the prior variance below zero that is rounding
@@ -71,7 +72,7 @@ def _fit(C, t, likelihood):
     """`fit` of input that is known to be good, without a warning."""
     w, terms, converged, trace, factors = _climb(C, t, likelihood)
     log_p, g, slope = terms
-    L = _factor(C, -slope)
+    L = factor(C, -slope)
     if L is None:
         raise validate.Indefinite(
             "B = I + W^1/2 C W^1/2 has no Cholesky factor: rounding in C, of "
@@ -106,18 +107,18 @@ def _climb(C, t, likelihood):
     w = np.zeros((2, len(t)))
     E, terms = objective(w)
     A = C.astype(np.float32) if np.abs(C).max() < SINGLE_RANGE else C
-    trace, factors, converged = [-E], 0, False
+    trace, factors, small, left = [-E], 0, newton.ROUNDING, np.inf
     moved = before = np.inf
-    while not converged and len(trace) <= STEPS:
+    while left > POLISH * small and len(trace) <= STEPS:
         fresh = moved > STALE
         if fresh:
-            L, factors = _factor(A, -terms[2]), factors + 1
-        step, decrement = _newton_step(C, L, w, terms)
-        limit = before / (2 if fresh else 10)
+            L, factors = factor(A, -terms[2]), factors + 1
+        step, decrement = newton_step(C, L, w, terms)
+        limit = before / (2 if fresh or left <= small else 10)
         found = None
         if decrement < (np.inf if fresh and A is C else limit):
             found = newton.search(objective, w, E, -step, decrement)
-        if found is None and fresh and A is C:
+        if found is None and (left <= small or (fresh and A is C)):
             break
         if found is None:  # a new factor, or else a precise one
             A, moved, before = C if fresh else A, np.inf, np.inf
@@ -125,11 +126,11 @@ def _climb(C, t, likelihood):
         moved, before = np.abs(found[0][0] - w[0]).max(), decrement
         w, E, terms = found
         trace.append(-E)
-        converged = decrement <= newton.ROUNDING * np.sqrt(1 + abs(E))
-    return w, terms, bool(converged), trace, factors
+        left = decrement / np.sqrt(1 + abs(E))
+    return w, terms, bool(left <= small), trace, factors
 
 
-def _factor(C, W):
+def factor(C, W):
     """L of B = I + W^{1/2} C W^{1/2} in C's precision, None if it fails."""
     root = np.sqrt(W).astype(C.dtype)
     B = C * root
@@ -140,7 +141,7 @@ def _factor(C, W):
     return L if info == 0 else None
 
 
-def _newton_step(C, L, w, terms):
+def newton_step(C, L, w, terms):
     """(df, da) and the decrement sqrt(r^T df), r = g - a; inf if L is no good.
 
     (I + W C) da = r is solved by da = r - R C r, df = C da. What W and L
