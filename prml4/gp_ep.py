@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 
 from prml4 import validate
 from prml4.ep import cavity, log_integral, site
-from prml4.likelihoods import PROBIT
+from prml4.likelihoods import PROBIT, Likelihood
 from prml4.newton import NotConverged
 
 TOL = 1e-7  # change of a cavity in a sweep, in its own standard deviations
@@ -379,3 +379,31 @@ def inference(t, likelihood=PROBIT, *, tol=TOL, max_sweeps=200):
         return found.log_evidence, evidence_gradient(found)
 
     return at
+
+
+# Likelihoods that forgive.
+
+
+def flipped(likelihood, epsilon):
+    """p(t|f) <- eps + (1 - 2 eps) p(t|f): labels wrong with chance eps.
+
+    PRML (4.117). Not log-concave: sites may get negative precisions.
+    """
+    epsilon = validate.flip_probability(epsilon)
+
+    def log_p(f, t, order=2):
+        return _forgiven(*likelihood.log_p(f, t, 2), epsilon)[: order + 1]
+
+    def average(m, s2, t):
+        return _forgiven(*likelihood.average(m, s2, t), epsilon)
+
+    name = f"{likelihood.name}, flipped"
+    return Likelihood(name, log_p, average)
+
+
+def _forgiven(value, d1, d2, epsilon):
+    """ln(eps + (1 - 2 eps) e^value) and derivatives, h the honest share."""
+    honest = np.log1p(-2 * epsilon) + value
+    total = np.logaddexp(np.log(epsilon) if epsilon else -np.inf, honest)
+    h = np.exp(honest - total)
+    return total, h * d1, h * (d2 + (1 - h) * d1**2)

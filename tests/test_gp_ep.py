@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import log_expit, log_ndtr
 
 from prml4 import averages, gp_ep, gp_laplace, validate
-from prml4.likelihoods import LOGISTIC, PROBIT, Likelihood
+from prml4.likelihoods import LOGISTIC, PROBIT
 from prml4.newton import NotConverged
 
 LOG_P = {"probit": log_ndtr, "logistic": log_expit}
@@ -27,21 +27,6 @@ def problem(rng):
     x = np.sort(rng.uniform(-3, 3, 12))
     t = np.sin(1.5 * x) + 0.4 * rng.normal(size=12) > 0
     return x, kernel(x), t.astype(float)
-
-
-def flipped(epsilon):
-    """A probit whose labels are wrong with probability epsilon: not concave."""
-
-    def average(m, s2, t):
-        log_z, d1, _ = averages.probit(m, s2, t)
-        z = (2 * np.asarray(t) - 1) * m / np.sqrt(1 + s2)
-        slope = (1 - 2 * epsilon) * np.exp(log_z)
-        Z = epsilon + slope
-        first = slope * d1 / Z
-        second = -slope * d1 * z / np.sqrt(1 + s2) * (2 * t - 1) / Z
-        return np.log(Z), first, second - first**2
-
-    return Likelihood("flipped probit", None, average)
 
 
 def grid_moments(C, t, likelihood):
@@ -262,21 +247,41 @@ def test_a_flipped_label_may_have_negative_precision(problem):
     _, C, t = problem
     wrong = t.copy()
     wrong[2] = 1 - wrong[2]
-    found = gp_ep.fit(C, wrong, flipped(0.05), tol=1e-9)
+    found = gp_ep.fit(C, wrong, gp_ep.flipped(PROBIT, 0.05), tol=1e-9)
     assert found.converged
     assert found.tau.min() < -1e-3
     dense = np.linalg.inv(
         np.linalg.inv(C + 1e-9 * np.eye(12)) + np.diag(found.tau)
     )
     np.testing.assert_allclose(found.variance, np.diag(dense), rtol=1e-4)
-    _, G = gp_ep.inference(wrong, flipped(0.05), tol=1e-11)(C)
+    _, G = gp_ep.inference(wrong, gp_ep.flipped(PROBIT, 0.05), tol=1e-11)(C)
     h = 1e-4
     up, down = (
-        gp_ep.fit(C * (1 + k * h), wrong, flipped(0.05), tol=1e-11)
+        gp_ep.fit(
+            C * (1 + k * h), wrong, gp_ep.flipped(PROBIT, 0.05), tol=1e-11
+        )
         for k in (1, -1)
     )
     slope = (up.log_evidence - down.log_evidence) / (2 * h)
     assert np.sum(G * C) == pytest.approx(slope, rel=1e-5)
+
+
+@BOTH
+def test_forgiving_likelihoods_are_what_they_say(likelihood):
+    """eps + (1 - 2 eps) p, its average and derivatives by differences."""
+    forgiving = gp_ep.flipped(likelihood, 0.1)
+    for f in (-3.0, 0.2, 2.0):
+        p = 0.1 + 0.8 * np.exp(likelihood.log_p(f, 1, 0)[0])
+        assert forgiving.log_p(f, 1, 0)[0] == pytest.approx(np.log(p))
+        p = 0.1 + 0.8 * np.exp(likelihood.average(f, 2.0, 0)[0])
+        value, d1, d2 = forgiving.average(f, 2.0, 0)
+        assert value == pytest.approx(np.log(p))
+        up, down = (forgiving.average(f + h, 2.0, 0) for h in (1e-5, -1e-5))
+        assert d1 == pytest.approx((up[0] - down[0]) / 2e-5, rel=1e-6)
+        assert d2 == pytest.approx((up[1] - down[1]) / 2e-5, rel=1e-5)
+    assert len(forgiving.log_p(0.0, 1)) == 3
+    with pytest.raises(ValueError, match="epsilon"):
+        gp_ep.flipped(likelihood, 0.7)
 
 
 def test_improper_sites_are_refused():
