@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from scipy.special import gammaln
 
 from prml4 import laplace, logistic, validate
 from prml4.estimate import Estimate
@@ -155,6 +156,37 @@ def brute_force(Phi, t, *, alpha, m0=None, weights=None, **grid):
     return integrate(
         lambda W: log_joint(W, Phi, t, **prior), found.posterior, **grid
     )
+
+
+# And by sampling, in any number of dimensions.
+
+
+def importance(log_f, posterior, rng, n, *, nu=7):
+    """ln f(w_s) - ln q(w_s), w_s ~ q, so that E_q[f / q] = Z: (n,).
+
+    q is Student's t with nu degrees of freedom, its scale and place those of
+    the Laplace fit: its tails are longer than a Gaussian's.
+    """
+    L, M = posterior.cholesky, len(posterior.mode)
+    g = rng.chisquare(nu, size=n) / nu
+    u = rng.standard_normal((n, M)) / np.sqrt(g)[:, None]
+    log_q = np.log(np.diag(L)).sum() - 0.5 * M * np.log(nu * np.pi)
+    log_q += gammaln((nu + M) / 2) - gammaln(nu / 2)
+    log_q = log_q - (nu + M) / 2 * np.log1p(np.sum(u**2, axis=1) / nu)
+    return log_f(posterior.mode + np.linalg.solve(L.T, u.T).T) - log_q
+
+
+def sample(Phi, t, rng, n, *, alpha, m0=None, weights=None):
+    """ln p(t) = ln{1/n sum_s f(w_s) / q(w_s)} with its standard error."""
+    prior = {"alpha": alpha, "m0": m0, "weights": weights}
+    found = logistic_evidence(Phi, t, **prior)
+    ratios = importance(
+        lambda W: log_joint(W, Phi, t, **prior), found.posterior, rng, n
+    )
+    shift = ratios.max()
+    share = np.exp(ratios - shift)
+    error = share.std(ddof=1) / share.mean() / np.sqrt(n)
+    return Estimate(shift + np.log(share.mean()), error)
 
 
 # Scores.

@@ -236,6 +236,35 @@ def test_linear_evidence_names_bad_input():
         evidence.linear_evidence(np.eye(3), np.zeros(2), alpha=1.0, beta=1.0)
 
 
+def test_importance_ratios_divide_by_the_density_of_student_t(rng):
+    """scipy's multivariate t at the very draws."""
+    A = np.array([[2.0, 0.6], [0.6, 1.0]])
+    q = laplace.at_mode([1.0, -2.0], -5.0, A)
+    seen = []
+
+    def log_f(W):
+        seen.append(W)
+        return np.zeros(len(W))
+
+    ratios = evidence.importance(log_f, q, rng, 500, nu=5)
+    peer = stats.multivariate_t(q.mode, q.covariance, df=5)
+    np.testing.assert_allclose(-ratios, peer.logpdf(seen[0]))
+    spread = (seen[0] - q.mode) @ q.cholesky  # each t with 5 degrees
+    assert stats.kstest(spread[:, 0], stats.t(5).cdf).pvalue > 1e-3
+    assert stats.kstest(spread[:, 1], stats.t(5).cdf).pvalue > 1e-3
+
+
+def test_sampling_agrees_with_the_grid(sample, rng):
+    """Within four standard errors, which are as large as they should be."""
+    Phi, t = sample
+    prior = {"alpha": [0.4, 1.5], "m0": [0.3, -0.5], "weights": t + 1}
+    truth = evidence.brute_force(Phi, t, **prior).value
+    runs = [evidence.sample(Phi, t, rng, 400, **prior) for _ in range(60)]
+    value, error = np.array(runs).T
+    assert np.all(np.abs(value - truth) < 4 * error)
+    assert 0.7 < np.std(value) / error.mean() < 1.4
+
+
 # Scores.
 
 
