@@ -17,7 +17,7 @@ from functools import cached_property, partial
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from scipy.linalg import cho_factor, cho_solve, qr, solve_triangular
+from scipy.linalg import cho_factor, cho_solve
 
 from prml4 import newton, validate
 from prml4.dispersion import (
@@ -29,7 +29,7 @@ from prml4.dispersion import (
     row_terms,
     side,
 )
-from prml4.logistic import complain
+from prml4.logistic import complain, orthonormal
 from prml4.separation import separation
 
 MOVES = 1e-3  # a Newton step of this size in a has not arrived
@@ -304,10 +304,7 @@ def second_look(best, objective, given):
     if kind != "none":
         return replace(best, converged=False), kind
     if share < newton.DEPENDENT and free.all():
-        Q, S = qr(given.Phi, mode="economic")
-        v = newton.iterate(replace(objective, Phi=Q), S @ start(given))
-        w = solve_triangular(S, v.w)
-        best = replace(v, w=w, H=None, gradient=objective(w, order=1)[1])
+        return orthonormal(objective, start(given)), None
     return best, None
 
 

@@ -161,7 +161,6 @@ def second_look(best, objective, t):
     """Why not: dependent columns, separation, or w = S^{-1} v with Phi = Q S?
 
     Only columns without a prior can be to blame, and only rows that count.
-    Nearly dependent columns are replaced by orthonormal ones, Q.
     """
     free = objective.alpha == 0
     if not free.any():
@@ -172,13 +171,15 @@ def second_look(best, objective, t):
     kind = separation(Phi, t).kind
     if kind != "none":
         return replace(best, converged=False), kind
-    if not free.all():
-        return best, None
+    return orthonormal(objective, objective.m0) if free.all() else best, None
+
+
+def orthonormal(objective, w0):
+    """w = S^{-1} v, Phi = Q S: nearly dependent columns make way for Q's."""
     Q, S = qr(objective.Phi, mode="economic")
-    v = newton.iterate(replace(objective, Phi=Q), S @ objective.m0)
+    v = newton.iterate(replace(objective, Phi=Q), S @ w0)
     w = solve_triangular(S, v.w)
-    _, g, _ = objective(w, order=1)
-    return replace(v, w=w, gradient=g), None
+    return replace(v, w=w, H=None, gradient=objective(w, order=1)[1])
 
 
 def complain(
