@@ -23,19 +23,19 @@ RESULTS = Path(__file__).parents[1] / "book" / "data" / "evidence.json"
 
 
 def inside(rng, N):
-    """Log odds 0.2 + 0.6 x_1; models (1), (1, x_1), (1, x_1, x_2)."""
+    """a = 0.2 + 0.6 x_1, x ~ N(0, I); models (1), (1, x_1), (1, x_1, x_2)."""
     X = rng.normal(size=(N, 2))
     return _nested(with_bias(X)), _toss(rng, 0.2 + 0.6 * X[:, 0])
 
 
 def outside(rng, N):
-    """Log odds 2 (x_1^2 - 1); the same models, none of which has x_1^2."""
+    """a = 2 (x_1^2 - 1), x ~ N(0, I); the same models, none with x_1^2."""
     X = rng.normal(size=(N, 2))
     return _nested(with_bias(X)), _toss(rng, 2 * (X[:, 0] ** 2 - 1))
 
 
 def kink(rng, N):
-    """Log odds 6 |x| - 3, x uniform on [-1, 1]; polynomials of order 0 to 8."""
+    """a = 6 |x| - 3, x uniform on [-1, 1]; polynomials of order 0 to 8."""
     x = rng.uniform(-1, 1, size=N)
     Phi = bases.design(x, bases.polynomial(8))
     return _nested(Phi), _toss(rng, 6 * np.abs(x) - 3)
