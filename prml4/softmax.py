@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from prml4 import newton, special, validate
+from prml4 import blocks, newton, special, validate
 from prml4.descent import DENSE, descend, inverse
 from prml4.logistic import complain, settled
 from prml4.separation import Separation
@@ -253,9 +253,7 @@ class Problem:
 
         C is the mean over n of diag(y_n) - y_n y_n^T.
         """
-        Y = self.predictor(v)
-        np.exp(Y - Y.max(axis=0), out=Y)
-        Y = (Y / Y.sum(axis=0))[:-1]
+        Y = blocks.softmax(self.predictor(v))[:-1]
         shape = Y.shape[0], self.Phi.shape[1]
 
         def product(u):
