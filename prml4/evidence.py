@@ -92,11 +92,18 @@ def linear_evidence(Phi, t, *, alpha, beta):
     N, M = Phi.shape
     t = validate.vector("t", t, N, "row")
     alpha = _proper(alpha, M)
+    _positive("beta", beta)
     A = np.diag(alpha) + beta * Phi.T @ Phi
     w = np.linalg.solve(A, beta * Phi.T @ t)
     L = float(log_gaussian(t - Phi @ w, beta))
     prior = float(log_gaussian(w, alpha))
     return Evidence(laplace.at_mode(w, L + prior, A), L, prior, N)
+
+
+def _positive(name, value):
+    """0 < value < inf, or a ValueError with its name."""
+    if not 0 < value < np.inf:
+        raise ValueError(f"{name} must be > 0 and finite; got {value}")
 
 
 def _proper(alpha, M):
@@ -135,6 +142,7 @@ def integrate(log_f, posterior, *, step=0.2, reach=REACH):
     M = len(posterior.mode)
     if M > 3:
         raise ValueError(f"a grid serves at most 3 parameters; got {M}")
+    _positive("step", step)
     half = int(np.ceil(reach / step / 2)) * 2
     axis = np.arange(-half, half + 1)
     k = np.array(list(product(axis, repeat=M)))
@@ -203,6 +211,7 @@ def model_probabilities(log_evidence, prior=None):
 
 def bic(log_likelihood, M, N):
     """ln p(D|w_ML) - M/2 ln N, PRML (4.139); Schwarz (1978)."""
+    _positive("N", N)
     return log_likelihood - 0.5 * M * np.log(N)
 
 

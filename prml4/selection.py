@@ -59,6 +59,8 @@ def chosen(world, N, batch, *, repeats=100, alpha=0.25):
 
     Separable draws count: their likelihood is that of the last iterate.
     """
+    if world not in WORLDS:
+        raise ValueError(f"world must be one of {list(WORLDS)}; got {world!r}")
     number = list(WORLDS).index(world)
     rng = np.random.default_rng([14, number, N, batch])
     counts = None

@@ -294,6 +294,34 @@ def test_compare_names_bad_input(sample):
         evidence.compare([Phi[:, [0, 1, 1]]], t, alpha=1.0)
 
 
+@pytest.mark.parametrize("N", [0, -3, np.nan, np.inf])
+def test_bic_needs_data(N):
+    """ln N of no observations is not a number."""
+    with pytest.raises(ValueError, match="N must be > 0"):
+        evidence.bic(-10.0, 2, N)
+
+
+def test_steps_and_noise_must_be_positive(sample):
+    """Each is named."""
+    Phi, t = sample
+    with pytest.raises(ValueError, match="step must be > 0"):
+        evidence.brute_force(Phi, t, alpha=1.0, step=0.0)
+    with pytest.raises(ValueError, match="beta must be > 0"):
+        evidence.linear_evidence(Phi, t, alpha=1.0, beta=-1.0)
+
+
+def test_inputs_come_back_as_they_went(sample):
+    """Read-only, integer and strided arrays serve, and stay what they are."""
+    Phi, t = sample
+    whole = np.round(10 * Phi).astype(int)
+    right = evidence.logistic_evidence(whole.astype(float), t, alpha=0.5)
+    wide = np.repeat(whole, 2, axis=1)[:, ::2]
+    wide.flags.writeable = False
+    found = evidence.logistic_evidence(wide, t.astype(bool), alpha=0.5)
+    np.testing.assert_allclose(found.log_evidence, right.log_evidence)
+    np.testing.assert_array_equal(wide, whole)
+
+
 def test_bic_and_aic_by_hand():
     """M/2 ln N against M."""
     np.testing.assert_allclose(evidence.bic(-10.0, 3, np.e**4), -16.0)

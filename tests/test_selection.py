@@ -68,3 +68,9 @@ def test_one_precomputed_batch_is_recomputed():
     """The committed data are what the code gives."""
     stored = selection.experiments()["outside"]["100"][2]
     np.testing.assert_array_equal(selection.chosen("outside", 100, 2), stored)
+
+
+def test_unknown_worlds_are_named():
+    """The message lists those there are."""
+    with pytest.raises(ValueError, match="inside.*got 'beyond'"):
+        selection.chosen("beyond", 20, 0)
