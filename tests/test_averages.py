@@ -113,6 +113,28 @@ def test_quadrature_is_absolute(mu, s2):
     assert abs(averages.quadrature(mu, s2) - p) < 1e-13
 
 
+@pytest.mark.parametrize("s2", [1e-6, 0.1, 0.13, 2.0, 2.1, 60.0, 1e3, 1e4])
+def test_the_poles_are_taken_off(s2):
+    """At every level, narrow to very wide, the error is rounding."""
+    mu = np.linspace(-90, 90, 721)
+    exact = np.exp(averages.logistic(mu, s2)[0])
+    assert np.abs(averages.quadrature(mu, s2) - exact).max() < 5e-14
+
+
+def test_poles_against_the_sum_itself():
+    """A coarse sum minus a fine one is what the poles take off."""
+    mu, s, h = 1.3, 6.0, 0.6
+
+    def total(h):
+        n = int(9 / h)
+        a = mu + h * s * np.arange(-n, n + 1)
+        density = np.exp(-((a - mu) ** 2) / (2 * s * s)) / np.sqrt(2 * np.pi)
+        return h * np.sum(special.sigmoid(a) * density)
+
+    found = sum(averages.poles(mu, s, h, (2 * k + 1) * np.pi) for k in range(9))
+    np.testing.assert_allclose(found, total(h / 8) - total(h), rtol=1e-6)
+
+
 def test_gauss_hermite_is_gauss_hermite():
     """Eight nodes against numpy's rule, and a single node is the plug-in."""
     x, omega = np.polynomial.hermite.hermgauss(8)
