@@ -6,7 +6,7 @@ SIZE = 2**19  # bytes of X in a block
 
 
 def length(D):
-    """How many rows of D numbers make a block."""
+    """n = max(SIZE / 8 D, 1): how many rows of D numbers make a block."""
     return max(SIZE // (8 * D), 1)
 
 
@@ -32,7 +32,7 @@ def by_class(X, t, K):
 
 
 def copies(X, numbers):
-    """Some of the row numbers and X[some], which the next block overwrites."""
+    """numbers -> some of them, X[some]: which the next block overwrites."""
     size = min(length(X.shape[1]), len(numbers))
     buffer = np.empty((size, X.shape[1]))
     for start in range(0, len(numbers), max(size, 1)):

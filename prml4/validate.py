@@ -119,6 +119,11 @@ def observation_weights(weights, N):
             "weights must be >= 0 and not all zero; "
             f"got values from {weights.min():g} to {weights.max():g}"
         )
+    if weights.sum() < 1e-9:  # a step that promises 1e-16 would end a fit
+        raise ValueError(
+            "weights must not sum to less than 1e-9, or rounding decides; "
+            f"got {weights.sum():g}: multiply them, and a prior's alpha"
+        )
     return weights
 
 

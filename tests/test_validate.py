@@ -97,7 +97,7 @@ def test_weights_and_precisions():
     assert validate.observation_weights(None, 3) is None
     np.testing.assert_array_equal(validate.precisions(2, 3), [2, 2, 2])
     np.testing.assert_array_equal(validate.precisions([0, 1], 2), [0, 1])
-    for bad in ([1, -1], [0, 0], [1], [np.nan, 1]):
+    for bad in ([1, -1], [0, 0], [1], [np.nan, 1], [1e-10, 0]):
         with pytest.raises(ValueError, match="weights must"):
             validate.observation_weights(bad, 2)
     for bad in (-1, [1, -1], [1, 2, 3], np.inf, "x"):
