@@ -134,20 +134,20 @@ class _Surface:
     def value(self, w):
         """ln f(w), -inf where it is not a finite number."""
         with np.errstate(all="ignore"):
-            value = float(np.reshape(self.log_f(w), ()))
+            value = float(_shaped("ln f", self.log_f(w), ()))
         return value if np.isfinite(value) else -np.inf
 
     def gradient(self, w):
         """grad ln f (M,)."""
         if self.first is None:
             return estimate.partials(self.value, w)[0].value
-        return np.reshape(self.first(w), w.shape)
+        return _shaped("gradient", self.first(w), w.shape)
 
     def precision(self, w):
         """A = -grad grad ln f (M, M), and the error of its differences."""
         shape = w.shape * 2
         if self.second is not None:
-            H = np.reshape(self.second(w), shape)
+            H = _shaped("hessian", self.second(w), shape)
             return -validate.symmetric("hessian", H, [shape]), np.zeros(shape)
         if self.first is not None:
             H, error = estimate.partials(self.gradient, w)[0]
@@ -163,6 +163,14 @@ class _Surface:
             if np.isfinite(g).all() and np.isfinite(A).all():
                 return -value, -g, absolute(A)
         return np.inf, None, None
+
+
+def _shaped(name, value, shape):
+    """What a given function returned, if it has as many entries as shape."""
+    value = validate.real(name, value)
+    if value.size != np.prod(shape, dtype=int):
+        raise ValueError(f"{name} must have shape {shape}; got {value.shape}")
+    return value.reshape(shape)
 
 
 def absolute(A):
@@ -189,11 +197,8 @@ def _climb(surface, start):
         )
     found = newton.iterate(surface, start)
     A, error = surface.precision(found.w)
-    steepest = np.abs(found.gradient).max()
-    where = "at the stationary point"
-    if not found.converged:
-        where = f"where the search ended (gradient {steepest:.1e})"
-    _factor(A, error, where)
+    ended = f"where the search ended (gradient {norm(found.gradient):.1e})"
+    _factor(A, error, "at a stationary point" if found.converged else ended)
     return at_mode(
         found.w, -found.error, A, gradient=-found.gradient,
         converged=found.converged, trace=[-E for E in found.trace],
@@ -203,12 +208,8 @@ def _climb(surface, start):
 def _judge(log_f, q):
     """Warn by name where q is not what it should be."""
     if not q.converged:
-        warnings.warn(
-            "the search for a mode ended with a gradient component of "
-            f"{np.abs(q.gradient).max():.1e}",
-            newton.NotConverged,
-            stacklevel=3,
-        )
+        said = f"the search ended with a gradient of {norm(q.gradient):.1e}"
+        warnings.warn(said, newton.NotConverged, stacklevel=3)
     drop = falls(log_f, q)
     if np.any((drop < 0.25) | (drop > 1.0)):
         worst = drop.flat[np.argmax(np.abs(np.log(2 * drop.clip(1e-300))))]
