@@ -3,6 +3,7 @@
 C       (N, N)  kernel matrix, the covariance of the values f at the inputs
 t       (N,)    targets: f itself, or f plus noise
 noise           variance of the noise, 1 / beta; one number or (N,)
+C_t     (N, N)  covariance of the targets, C + noise I
 c_star  (N, n)  covariances of the values at the inputs and at n new points
 c_ss    (n,)    prior variances at the new points; C_ss (n, n) covariances
 theta   (P,)    logarithms of a kernel's hyperparameters
@@ -36,17 +37,17 @@ class Conditional:
     """f given t, as what predictions need: PRML (6.66), (6.67)."""
 
     L: np.ndarray  # (N, N) Cholesky factor of C + (noise + jitter) I
-    weights: np.ndarray  # (N,) (C + (noise + jitter) I)^{-1} t
+    weights: np.ndarray  # (N,) b = (C + (noise + jitter) I)^{-1} t
     log_evidence: float  # ln N(t|0, C + (noise + jitter) I)
     noise: np.ndarray  # () or (N,)
     jitter: float  # what the caller had added to the diagonal besides
     left: float  # least share of a variance that the points before leave
 
     def predict(self, c_star, c_ss):
-        """m = c^T A^{-1} t, v = c_ss - c^T A^{-1} c, PRML (6.66), (6.67).
+        """m = c^T C_t^{-1} t, v = c_ss - c^T C_t^{-1} c, PRML (6.66-67).
 
-        Of f; noise is not part of it. A variance that rounding has made
-        negative is 0.
+        Of f: the noise of a new target is not part of v. A variance that
+        rounding has made negative is 0.
         """
         c_star = self._cross(c_star)
         c_ss = validate.vector("c_ss", c_ss, c_star.shape[1], "new point")
@@ -55,7 +56,7 @@ class Conditional:
         return c_star.T @ self.weights, np.maximum(variance, 0.0)
 
     def covariance(self, c_star, C_ss):
-        """C_ss - c^T A^{-1} c: what is left of the prior's, PRML (2.82)."""
+        """C_ss - c^T C_t^{-1} c: what is left of the prior's, PRML (2.82)."""
         c_star = self._cross(c_star)
         n = c_star.shape[1]
         C_ss = validate.symmetric("C_ss", C_ss, [(n, n)])
@@ -140,20 +141,20 @@ def _log_density(L, t, weights):
 def draws(rng, C, count, mean=0.0):
     """f ~ N(mean, C), count rows (count, N), PRML 6.4.1.
 
-    By f = mean + U diag(lambda)^{1/2} z: a draw needs a root of C and not its
-    inverse, so that a singular C is welcome.
+    By f = mean + U diag(lambda)^{1/2} U^T z: a draw needs a root of C and not
+    its inverse, so that a singular C is welcome. This root is unique.
     """
     C = validate.kernel_matrix(C)
     values, U = np.linalg.eigh(C)
-    root = U * np.sqrt(np.maximum(values, 0.0))
-    return mean + rng.standard_normal((count, len(C))) @ root.T
+    root = (U * np.sqrt(np.maximum(values, 0.0))) @ U.T
+    return mean + rng.standard_normal((count, len(C))) @ root
 
 
 def weight_space(Phi, t, *, alpha, noise):
-    """m_N = S_N Phi^T t / noise, S_N^{-1} = A + Phi^T Phi / noise, PRML (3.53).
+    """m_N = S_N Phi^T t / noise, S_N^{-1} = P + Phi^T Phi / noise, PRML (3.50).
 
-    The posterior of the weights of f = Phi w under w ~ N(0, A^{-1}), A =
-    diag(alpha), noise one positive number.
+    The posterior of the weights of f = Phi w under w ~ N(0, P^{-1}), P =
+    diag(alpha); noise is one positive number.
     """
     Phi = validate.design(Phi)
     t = validate.vector("t", t, len(Phi), "row of Phi")
@@ -165,17 +166,17 @@ def weight_space(Phi, t, *, alpha, noise):
 
 
 def log_evidence(C, t):
-    """ln N(t|0, C) and G = (a a^T - C^{-1}) / 2, a = C^{-1} t, PRML (6.69-70).
+    """ln N(t|0, C) and G = (b b^T - C^{-1}) / 2, b = C^{-1} t, PRML (6.69-70).
 
-    C includes the noise. G is the derivative: a change of C by dC changes the
-    log evidence by sum_nm G_nm dC_nm.
+    C is that of the targets, noise included. G is the derivative: a change of
+    C by dC changes the log evidence by sum_nm G_nm dC_nm.
     """
     C = validate.kernel_matrix(C)
     return regression(t)(C)
 
 
 def regression(t):
-    """C -> ln N(t|0, C) and G = (a a^T - C^{-1}) / 2, for `optimise`; (6.69).
+    """C -> ln N(t|0, C) and G = (b b^T - C^{-1}) / 2, for `optimise`; (6.69).
 
     As `log_evidence`, but C is taken to be a kernel matrix.
     """

@@ -142,6 +142,9 @@ def test_draws_have_the_covariance(rng):
     np.testing.assert_allclose(f.mean(axis=0), range(4), atol=error)
     np.testing.assert_allclose(np.cov(f.T), C, atol=error)
     np.testing.assert_allclose(f[:, 1] + 1, f[:, 2], atol=1e-6)
+    z = np.random.default_rng(3).standard_normal((2, 4))
+    g = gp.draws(np.random.default_rng(3), C, 2)
+    np.testing.assert_allclose(g @ g.T, z @ C @ z.T)  # the symmetric root
 
 
 def test_log_evidence_and_its_derivative(problem, rng):
