@@ -59,6 +59,11 @@ def log_probit(f, t, order=3):
     return tuple(terms)
 
 
+def log_likelihood(likelihood, t):
+    """f -> ln p(t | f) = sum_n ln p(t_n | f_n), PRML 6.4.5, for samplers."""
+    return lambda f: likelihood.log_p(f, t, 0)[0].sum(axis=-1)
+
+
 def _signs(t):
     """s = 2t - 1 in {-1, 1}."""
     return 2.0 * np.asarray(t, float) - 1.0

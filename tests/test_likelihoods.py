@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from prml4 import estimate
-from prml4.likelihoods import LOGISTIC, PROBIT
+from prml4.likelihoods import LOGISTIC, PROBIT, log_likelihood
 
 BOTH = pytest.mark.parametrize(
     "likelihood", [LOGISTIC, PROBIT], ids=lambda value: value.name
@@ -112,3 +112,16 @@ def test_the_average_is_the_integral_of_the_factor(likelihood, t):
             lambda x, k=k: likelihood.average(x, s2, t)[k], mu
         )
         assert abs(slope - found.value) <= found.error + 1e-12
+
+
+@BOTH
+def test_the_log_likelihood_adds_up_rows(likelihood):
+    """For one vector of latent values, and for a stack of them."""
+    t, f = np.array([0, 1, 1]), np.array([[0.3, -2.0, 1.0], [0.0, 0.0, 0.0]])
+    of = log_likelihood(likelihood, t)
+    right = [
+        sum(likelihood.log_p(v, one)[0] for v, one in zip(row, t, strict=True))
+        for row in f
+    ]
+    np.testing.assert_allclose(of(f), right)
+    assert of(f[0]) == pytest.approx(right[0])
