@@ -164,6 +164,15 @@ def test_predictions_all_equal_within_bins_leave_no_rest(rng):
     assert c.calibration < 0.005
 
 
+@pytest.mark.parametrize("bins", [0, -3, 2.5, np.nan, np.inf])
+def test_bins_that_are_none_are_refused(bins):
+    """One bin is a bin."""
+    with pytest.raises(ValueError, match="^bins must be 1, 2"):
+        comparison.calibration([0.1, 0.9], [0, 1], bins=bins)
+    c = comparison.calibration([0.1, 0.9], [0, 1], bins=1)
+    assert (c.n, c.y, c.o) == (2, 0.5, 0.5)
+
+
 def test_wilson_interval_solves_its_equation():
     """(k/n - p)^2 = z^2 p (1 - p) / n at both ends; k = 0 and k = n too."""
     k, n = np.array([0, 3, 10, 10]), np.array([10, 10, 10, 17])
