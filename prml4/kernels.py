@@ -207,8 +207,8 @@ def matern(nu=1.5, scales=1):
         s = np.sqrt(2 * nu * r2)
         decay = np.exp(-s)
         if nu == 0.5:
-            near = s == 0
-            return decay, lambda: np.where(near, 0.0, decay / (s + near))
+            apart = s > 0
+            return decay, lambda: np.divide(decay, s, where=apart, out=s)
         if nu == 1.5:
             return (1 + s) * decay, lambda: 3 * decay
         return (1 + s + s * s / 3) * decay, lambda: (5 / 3) * (1 + s) * decay

@@ -95,6 +95,17 @@ def test_slopes_are_differences(named, rng):
     )
 
 
+def test_two_columns_of_a_linear_kernel(rng):
+    """One slope variance for each: dC / d ln v_d = v_d x_d x_d^T."""
+    X = rng.standard_normal((5, 2))
+    slopes = list(kernels.linear(2).gradients([0.4, -0.3], X))
+    want = [
+        np.exp(v) * np.outer(x, x)
+        for v, x in zip([0.4, -0.3], X.T, strict=True)
+    ]
+    np.testing.assert_allclose(slopes, want)
+
+
 def test_sums_and_products(rng):
     """(a + b c) and its slopes against differences; theta in order."""
     k = kernels.matern(2.5, 3) + kernels.constant() * kernels.periodic()
