@@ -314,6 +314,7 @@ def test_an_interrupted_search_warns():
     assert "with a gradient of 1.0e+00" in str(seen[0].message)
     assert all(w.filename == __file__ for w in seen)
     assert not q.converged and abs(q.log_f + 0.5) < 1e-9
+    np.testing.assert_allclose(q.gradient, [1.0])  # as it was given
 
 
 @pytest.mark.parametrize(
