@@ -207,6 +207,9 @@ def checked(Phi, t, family, link, offset, weights, alpha):
     offset = validate.vector("offset", offset, N, "row")
     weights = validate.observation_weights(weights, N)
     alpha = validate.precisions(alpha, M)
+    Phi, t, offset, weights = validate.rows_that_count(
+        weights, Phi, t, offset, weights
+    )
     return Problem(Phi, t, family, link, offset, weights, alpha)
 
 
@@ -297,10 +300,9 @@ def second_look(best, objective, given):
         if not moves or not on_log_scale(given.link):
             return best, None
         best = replace(best, converged=False)
-    counts = slice(None) if given.weights is None else given.weights > 0
-    Phi = given.Phi[counts][:, free]
+    Phi = given.Phi[:, free]
     validate.independent_columns(Phi, np.flatnonzero(free))
-    kind = recession(Phi, given.t[counts], given.family, given.link)
+    kind = recession(Phi, given.t, given.family, given.link)
     if kind != "none":
         return replace(best, converged=False), kind
     if share < newton.DEPENDENT and free.all():

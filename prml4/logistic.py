@@ -160,13 +160,12 @@ def settled(best, objective):
 def second_look(best, objective, t):
     """Why not: dependent columns, separation, or w = S^{-1} v with Phi = Q S?
 
-    Only columns without a prior can be to blame, and only rows that count.
+    Only columns without a prior can be to blame.
     """
     free = objective.alpha == 0
     if not free.any():
         return best, None
-    counts = slice(None) if objective.weights is None else objective.weights > 0
-    Phi, t = objective.Phi[counts][:, free], t[counts]
+    Phi = objective.Phi[:, free]
     validate.independent_columns(Phi, np.flatnonzero(free))
     kind = separation(Phi, t).kind
     if kind != "none":

@@ -207,8 +207,7 @@ class Problem:
         """min v_n ln 2: with less, every y_nt > 1/2 and 2 v is better yet."""
         if self.alpha.any():
             return -np.inf
-        least = 1 if self.weights is None else self.weights[self.weights > 0]
-        return np.log(2) * np.min(least)
+        return np.log(2) * (1 if self.weights is None else self.weights.min())
 
     def whole(self, v):
         """W (K, M) with w_K = 0."""
@@ -362,18 +361,17 @@ def suspect(best, problem, method):
 def second_look(best, problem, method, tol):
     """Why not: dependent columns, separation, or V = X S^{-T} with Phi = Q S?
 
-    Only columns without a prior can be to blame, and only rows that count.
+    Only columns without a prior can be to blame.
     Nearly dependent columns are replaced by orthonormal ones, Q.
     """
     free = problem.alpha == 0
     if not free.any():
         return best, None
-    counts = slice(None) if problem.weights is None else problem.weights > 0
-    Phi, t = problem.Phi[counts][:, free], problem.t[counts]
+    Phi, t = problem.Phi[:, free], problem.t
     validate.independent_columns(Phi, np.flatnonzero(free))
     kind = "complete"
     if not free.all() or margins(problem.whole(best.w), Phi, t).min() <= 0:
-        kind = kind_of_ray(problem.predictor(best.w)[:, counts], Phi, t)
+        kind = kind_of_ray(problem.predictor(best.w), Phi, t)
     if kind != "none":
         return replace(best, converged=False), kind
     if not free.all() or (best.H is None and best.converged):

@@ -87,10 +87,18 @@ def vector_or_zeros(name, value, size, per):
 
 
 def two_classes(Phi, t, weights=None):
-    """Phi, t and weights of a two-class problem, all rows accounted for."""
+    """Phi, t and weights of a two-class problem; rows of weight 0 left out."""
     Phi = design(Phi)
     N = len(Phi)
-    return Phi, binary_targets(t, N), observation_weights(weights, N)
+    t, weights = binary_targets(t, N), observation_weights(weights, N)
+    return rows_that_count(weights, Phi, t, weights)
+
+
+def rows_that_count(weights, *arrays):
+    """The arrays without rows of weight 0: nothing there may matter."""
+    if weights is None or weights.all():
+        return arrays
+    return tuple(array[weights > 0] for array in arrays)
 
 
 def binary_targets(t, N):
@@ -248,7 +256,7 @@ def symmetric(name, value, shapes):
 
 
 def several_classes(Phi, t, weights=None):
-    """Phi, class numbers t, K and weights of a problem with K classes."""
+    """Phi, class numbers t, K and weights; rows of weight 0 left out."""
     Phi = design(Phi)
     N = len(Phi)
     numbers, K = one_of_k(t, N)
@@ -260,6 +268,7 @@ def several_classes(Phi, t, weights=None):
                 f"each class must have a row of weight > 0; got none for class "
                 f"{mass.argmin()}"
             )
+    Phi, numbers, weights = rows_that_count(weights, Phi, numbers, weights)
     return Phi, numbers, K, weights
 
 

@@ -656,6 +656,27 @@ def test_rows_of_weight_zero_do_not_count_in_separation():
     assert glm.fit(SQUARE, t, BERNOULLI).converged
 
 
+@each_pair
+def test_rows_of_weight_zero_may_hold_anything(rng, family, link):
+    """1e20 in the design, an offset of -1e9: the fit is that without them."""
+    Phi = np.c_[np.ones(40), np.tanh(rng.standard_normal(40))]
+    t = (rng.random(40) < 0.5) + (0.0 if family is BERNOULLI else 2.0)
+    far, late = np.vstack([Phi, [1, 1e20]]), np.append(t, t[0])
+    found = glm.fit(
+        far,
+        late,
+        family,
+        link,
+        offset=np.append(np.zeros(40), -1e9),
+        weights=np.append(np.ones(40), 0),
+    )
+    wanted = glm.fit(Phi, t, family, link)
+    assert found.converged
+    assert_allclose(found.w, wanted.w, rtol=1e-9)
+    assert found.freedom == wanted.freedom
+    assert_allclose(found.H, wanted.H, rtol=1e-9)
+
+
 def test_recession_of_rows():
     """Gamma targets hold a from both sides; inverse links have an edge."""
     t = np.array([0.0, 0, 0, 0, 0, 3])

@@ -296,6 +296,9 @@ def test_a_row_of_weight_zero_decides_nothing(data):
     alone = np.c_[Phi, right == 0]  # a column that only absent rows have
     with pytest.raises(ValueError, match="column 3 is zero"):
         logistic.fit(alone, t, weights=right)
+    far = np.vstack([Phi, [1e20, 1, 1]]), np.append(t, 1.0)
+    fit = logistic.fit(*far, weights=np.append(np.ones(len(t)), 0.0))
+    np.testing.assert_allclose(fit.w, logistic.fit(Phi, t).w, rtol=1e-9)
 
 
 def test_a_prior_on_every_weight_answers_everything(data):

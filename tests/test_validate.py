@@ -92,6 +92,22 @@ def test_other_codings_are_refused(t, said):
         validate.binary_targets(t, len(t))
 
 
+def test_rows_without_weight_are_left_out():
+    """Whatever they hold; with nothing to leave out nothing is copied."""
+    Phi, t, c = (
+        np.array([[1.0], [1e100], [3.0]]),
+        np.array([0.0, 1, 1]),
+        [1, 0, 2],
+    )
+    kept = validate.two_classes(Phi, t, c)
+    for found, wanted in zip(kept, ([[1], [3]], [0, 1], [1, 2]), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    rows, numbers, K, w = validate.several_classes(Phi, [0, 0, 1], c)
+    assert (rows.tolist(), numbers.tolist(), K) == ([[1], [3]], [0, 1], 2)
+    assert w.tolist() == [1, 2]
+    assert validate.two_classes(Phi, t, np.ones(3))[0] is Phi
+
+
 def test_weights_and_precisions():
     """One number serves all columns; a missing weight means 1."""
     assert validate.observation_weights(None, 3) is None
@@ -219,8 +235,8 @@ def test_a_class_needs_a_row_that_counts():
     """Class 1 has rows, but all of them have weight 0."""
     Phi, t = np.ones((3, 1)), [0, 1, 0]
     _, numbers, K, weights = validate.several_classes(Phi, t, [1, 2, 0])
-    np.testing.assert_array_equal(numbers, t)
-    np.testing.assert_array_equal(weights, [1, 2, 0])
+    np.testing.assert_array_equal(numbers, t[:2])
+    np.testing.assert_array_equal(weights, [1, 2])
     assert K == 2 and validate.several_classes(Phi, t)[3] is None
     with pytest.raises(ValueError, match="got none for class 1"):
         validate.several_classes(Phi, t, [1, 0, 1])
