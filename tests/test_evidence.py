@@ -325,6 +325,8 @@ def test_inputs_come_back_as_they_went(sample):
 def test_bic_and_aic_by_hand():
     """M/2 ln N against M."""
     np.testing.assert_allclose(evidence.bic(-10.0, 3, np.e**4), -16.0)
+    assert evidence.bic(-10.0, 3, 1) == -10.0
+    assert evidence.bic(-10.0, 2, 0.5) > -10.0  # weights may sum to this
     assert evidence.aic(-10.0, 3) == -13.0
 
 
