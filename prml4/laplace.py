@@ -111,7 +111,7 @@ def _factor(A, doubt=0.0, where="at the mode"):
         return cholesky(A)
     kind = "ln f is flat along some direction"
     if values[0] < -doubt:
-        kind = "a minimum of ln f" if values[-1] < -doubt else "a saddle point"
+        kind = "a minimum of ln f" if values[-1] < doubt else "a saddle point"
     shown = eigvalsh(A) + 0.0  # no negative zero
     raise NotPositiveDefinite(
         "A, minus the Hessian of ln f, must be positive definite; its "

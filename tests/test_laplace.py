@@ -219,6 +219,7 @@ def test_modes_in_one_dimension_agree_with_a_grid():
     ("log_f", "start", "kind"),
     [
         (double_well, 0.0, "a minimum"),
+        (lambda w: (w[0] - w[1]) ** 2, [2.0, 2.0], "a minimum"),  # a trough
         (lambda w: w[1] ** 2 - w[0] ** 2, [0.0, 0.0], "a saddle"),
         (quartic, 0.0, "flat"),
         (lambda w: -((w[0] + w[1]) ** 2), [1.0, 2.0], "flat"),
@@ -488,7 +489,9 @@ def test_remainder_is_what_quadrature_says():
     assert laplace.remainder(log_f, q) == pytest.approx(
         np.log(Z) - q.log_evidence, abs=1e-8
     )
-    q = laplace.at_mode(np.zeros(3), 0.7, np.diag([1.0, 4.0, 9.0]))
+    units = np.array([1e3, 1.0, 1e-3])
+    A = np.outer(units, units) * (np.eye(3) + 0.5)
+    q = laplace.at_mode(np.zeros(3), 0.7, A)
     gap = laplace.remainder(
         lambda w: 0.7 - 0.5 * w @ q.precision @ w, q, reach=8, step=1.0
     )
