@@ -298,7 +298,7 @@ def _updated(B, s, y, *, first):
 
 
 def _search(objective, theta, step, value, g):
-    """A step length by the weak Wolfe conditions, bisecting; Burke et al. 2020.
+    """A step length by the weak Wolfe conditions; Lewis and Overton (2013).
 
     What cannot be evaluated counts as -inf. Returns the length, 0 if nothing
     is better, with value, gradient and number of evaluations.

@@ -106,6 +106,24 @@ def test_amplitudes_are_units(amplitude, problem):
     np.testing.assert_allclose(f.log_evidence + shift, unit.log_evidence)
 
 
+def test_other_numbers_and_read_only_input(problem):
+    """float32, integers, column order; nothing is modified."""
+    x, t, new = problem
+    C, c = KERNEL([0.0, 0.0], x), KERNEL([0.0, 0.0], x, new)
+    mean, variance = gp.condition(C, t, noise=1).predict(c, np.ones(5))
+    for A in (np.asfortranarray(C), np.asfortranarray(C)[::-1][::-1]):
+        kept = A.copy()
+        A.flags.writeable = t.flags.writeable = False
+        m, v = gp.condition(A, t, noise=1.0).predict(c, [1] * 5)
+        np.testing.assert_allclose([m, v], [mean, variance])
+        np.testing.assert_allclose(
+            gp.log_evidence(A + np.eye(12), t)[1].shape, 12
+        )
+        np.testing.assert_array_equal(A, kept)
+    single = gp.condition(C.astype(np.float32), t, noise=1)
+    np.testing.assert_allclose(single.predict(c, np.ones(5))[0], mean, 1e-4)
+
+
 def test_one_value():
     """N = 1 by hand: m = c t / (C + s), v = c_ss - c^2 / (C + s)."""
     f = gp.condition([[2.0]], [3.0], noise=0.5)
@@ -281,6 +299,7 @@ def bad(call, said):
         bad(lambda: gp.condition(np.eye(2), [1, 2, 3]), r"shape \(2,\)"),
         bad(lambda: gp.condition(np.eye(2), [1, np.nan]), "t must be finite"),
         bad(lambda: gp.condition(np.eye(2), [1, 2], noise=-1), "noise must"),
+        bad(lambda: gp.condition(np.eye(2), [1, 2], noise=[2, -1]), "be a var"),
         bad(
             lambda: gp.condition(np.eye(2), [1, 2], noise=[1, 2, 3]),
             "2 of them",
