@@ -353,3 +353,14 @@ def test_one_class_only_is_no_obstacle():
     """The prior holds the weights."""
     p = ep.fit(np.ones((5, 1)), np.ones(5))
     assert p.converged and p.m[0] > 0.5
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-4, 1e4, 1e12])
+def test_priors_of_any_width(alpha, rng):
+    """Separated classes: finite, converged, consistent."""
+    Phi = np.c_[np.ones(20), rng.standard_normal(20)]
+    t = (Phi[:, 1] > 0).astype(float)
+    p = ep.fit(Phi, t, alpha=alpha)
+    assert p.converged and np.isfinite([p.log_evidence, *p.m]).all()
+    assert -20 * np.log(2) - 1e-9 < p.log_evidence < 0
+    assert p.tau.min() > 0
