@@ -60,6 +60,16 @@ def test_divergence_is_infinite_where_mass_is_missing():
     assert found == pytest.approx(gap, rel=1e-3)
 
 
+def test_divergence_where_both_vanish_is_finite():
+    """KL of two Beta densities, over more than their range: closed form."""
+    f, g = (partial(densities.share, k=k, n=9) for k in (2, 3))
+    digamma = special.digamma
+    want = special.betaln(4, 7) - special.betaln(3, 8)
+    want += digamma(8) - digamma(3)
+    found = densities.divergence(f, g, (-0.5, 1.5))
+    assert found == pytest.approx(want, rel=1e-7)
+
+
 def test_functions_to_try_are_what_they_say():
     """Against scipy's densities, up to their factors."""
     z = np.array([-1.5, 0.0, 0.3, 0.8, 2.5])

@@ -163,6 +163,17 @@ def test_steps_out_of_the_range_of_f_are_cut():
         np.testing.assert_allclose(q.mode, [3.0], rtol=1e-7)
 
 
+def test_points_without_a_gradient_are_not_accepted():
+    """The first full step ends higher, but where the gradient is NaN."""
+    q = laplace.approximate(
+        lambda w: -np.log(np.cosh(w)),
+        -1.05,
+        gradient=lambda w: np.where(w > 0.6, np.nan, -np.tanh(w)),
+        hessian=lambda w: -1 / np.cosh(w) ** 2,
+    )
+    assert q.converged and abs(q.mode[0]) < 1e-8
+
+
 def test_absolute_value_of_a_matrix():
     """Positive definite stays; else absolute eigenvalues, none of them 0."""
     A = np.array([[2.0, 0.5], [0.5, 1.0]])
