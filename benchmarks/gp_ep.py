@@ -28,7 +28,7 @@ from prml4 import gaussian_process, gp_ep, kernels
 
 KERNEL = kernels.constant() * kernels.squared_exponential()
 THETA = np.log([4.0, 1.0])  # variance, length-scale
-START = np.log([1.0, 0.3])
+START = np.log([1.0, 1.0])  # what GPy itself would start from
 GOAL = 1e-7  # of the log evidence
 TIGHT = 1e-11
 TOLERANCES = [float(f"{x}e-{k}") for k in range(2, 12) for x in (3, 1)]
@@ -145,34 +145,47 @@ def our_optimum(X, t):
     return gaussian_process.optimise(KERNEL, X, inference, START).theta
 
 
-def gpy_optimum(X, t):
-    """theta by GPy's model, with its parallel updates."""
-    kernel = GPy.kern.RBF(2, variance=1.0, lengthscale=0.3)
-    method = EP(parallel_updates=True)
+def gpy_optimum(mode, X, t):
+    """theta by GPy's model, with its parallel updates, in either mode."""
+    kernel = GPy.kern.RBF(2, variance=1.0, lengthscale=1.0)
+    method = EP(parallel_updates=True, ep_mode=mode)
     model = GPy.models.GPClassification(
         X, t[:, None], kernel=kernel, inference_method=method
     )
-    model.optimize()
+    model.optimize(max_iters=1000)
     return np.log([kernel.variance[0], kernel.lengthscale[0]])
 
 
 def optimisations(n, threads, seconds):
-    """The time to a maximum of the evidence, and where that is."""
+    """The time to a maximum of the evidence, and where that is.
+
+    GPy's default mode alternates between sites and hyperparameters and ends
+    below the maximum: the race is against the mode that reaches it.
+    """
     X, t = data(n)
     contenders = {
         "prml4": partial(our_optimum, X, t),
-        "GPy parallel": partial(gpy_optimum, X, t),
+        "GPy nested": partial(gpy_optimum, "nested", X, t),
+        "GPy alternated": partial(gpy_optimum, "alternated", X, t),
     }
     ends = {
         who: ours(X, t, KERNEL(f(), X), 1e-8) for who, f in contenders.items()
     }
+    there = [who for who in ends if ends[who] > max(ends.values()) - 1e-3]
     for k in threads:
         with threadpool_limits(k):
             floors = partial(bound, KERNEL(THETA, X))
             runs = race.take_turns(contenders, floors, seconds)
-        found = race.verdict(*runs, ["GPy parallel"])
+        found = race.verdict(*runs, [who for who in there if who != "prml4"])
         race.say(f"optimum n = {n}, {k} threads: ratio {found['ratio']}\n")
-        yield {"N": n, "threads": k, **found, "log_evidence": ends}
+        short = round(min(runs[0]["GPy alternated"]), 3)
+        yield {
+            "N": n,
+            "threads": k,
+            **found,
+            "GPy alternated": short,
+            "log_evidence": ends,
+        }
 
 
 def main():

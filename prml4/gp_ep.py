@@ -18,7 +18,7 @@ import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
+from scipy.linalg.lapack import dlauum, get_lapack_funcs
 
 from prml4 import validate
 from prml4.ep import cavity, log_integral, site
@@ -27,8 +27,12 @@ from prml4.newton import NotConverged
 
 TOL = 1e-7  # change of a cavity in a sweep, in its own standard deviations
 MEMORY = 8  # earlier sweeps that an accelerated one combines
-PATIENCE = 15  # sweeps without progress before updates become cautious
+PATIENCE = 40  # sweeps without progress before updates become cautious
 WEAK = 1e-4  # tau C_nn below which 1 - (B^{-1})_nn has lost four digits
+ROUGHLY_WEAK = 1e-2  # the same in single precision, two digits
+LARGE = 256  # values from which the first sweeps are in single precision,
+ROUGH = 1e-2  # until no cavity moves by more than this,
+FIRST = 8  # but no more of them than these
 REACH = 2.0  # how far ln s2 may be extrapolated
 
 
@@ -80,7 +84,7 @@ def posterior(C, tau, nu):
     factorisation and one triangular inverse give all variances at once:
     (B^{-1})_nn = 1 / (1 + tau_n s2_n) is a sum of squares down a column.
     """
-    root = np.sqrt(np.abs(tau))
+    root = np.sqrt(np.abs(tau)).astype(C.dtype)
     B = C * root
     B *= root[:, None]
     negative = tau < 0
@@ -90,23 +94,24 @@ def posterior(C, tau, nu):
     else:
         A, d, log_det, known = _definite(B)
     A *= root
-    b = nu - A.T @ (d * (A @ (C @ nu)))
-    mu = C @ b
+    b = nu - A.T @ (d * (A @ (C @ nu.astype(C.dtype))))
+    mu = C @ b.astype(C.dtype)
     s2 = _cavity_variances(C, tau, A, d, known)
     return Gaussian(A, d, log_det, b, mu, mu - s2 * b, s2)
 
 
 def _definite(B):
     """L^{-1}, ones, ln|B| and the diagonal of B^{-1}, in the memory of B."""
-    L, stuck = dpotrf(B.T, lower=1, clean=1, overwrite_a=1)
+    potrf, trtri = get_lapack_funcs(("potrf", "trtri"), (B,))
+    L, stuck = potrf(B.T, lower=1, clean=1, overwrite_a=1)
     if stuck:
         raise np.linalg.LinAlgError(
             "I + T C T is not positive definite: rounding has made C "
             "indefinite; add a small multiple of the identity to it"
         )
     log_det = 2 * float(np.log(L.diagonal()).sum())
-    A, _ = dtrtri(L, lower=1, overwrite_c=1)
-    return A, np.ones(len(A)), log_det, np.einsum("ij,ij->j", A, A)
+    A, _ = trtri(L, lower=1, overwrite_c=1)
+    return A, np.ones(len(A), A.dtype), log_det, np.einsum("ij,ij->j", A, A)
 
 
 def _indefinite(B, negative):
@@ -128,7 +133,8 @@ def _cavity_variances(C, tau, A, d, known):
     Where tau is small or k is not known, v_n = C_nn - c_n^T R c_n.
     """
     s2, prior = np.empty(len(C)), C.diagonal()
-    weak = np.ones(len(C), bool) if known is None else tau * prior < WEAK
+    faint = WEAK if C.dtype == float else ROUGHLY_WEAK
+    weak = np.ones(len(C), bool) if known is None else tau * prior < faint
     k, own = (None if known is None else known[~weak]), tau[~weak]
     if own.size:
         s2[~weak] = (1 - k) / (k * own)
@@ -205,23 +211,50 @@ def accelerated(C, t, average, start):
     f = g - x. Mixed variances are positive: their logarithms are mixed.
     """
     m, s2 = start[2].m, start[2].s2
-    past, best = [], np.inf
+    past, best, sweep = [], np.inf, _improving(C)
     reach = np.repeat([REACH, np.inf], len(t))
+    prior = np.r_[np.log(C.diagonal()), np.full(len(t), np.inf)]
     while True:
         tau, nu = site(m, s2, *average(m, s2, t)[1:])
-        q = posterior(C, tau, nu)
+        q = sweep(tau, nu, best)
         change = _change(m, s2, q)
         yield tau, nu, q, change
         proper = q.s2 > 0
         s2_new = np.where(proper, q.s2, s2)
         g = np.concatenate([np.log(s2_new), np.where(proper, q.m, m)])
         f = g - np.concatenate([np.log(s2), m])
-        past = [] if change > 3 * best else past[-MEMORY:]
+        past = past[-MEMORY:]
         past.append((f, g))
         best = min(best, change)
         x = anderson(past, np.r_[np.ones(len(t)), 1 / np.sqrt(s2_new)])
-        x = np.split(np.clip(x, g - reach, g + reach), 2)
+        top = np.maximum(g, np.minimum(g + reach, prior))
+        x = np.split(np.clip(x, g - reach, top), 2)
         s2, m = np.exp(x[0]), x[1]
+
+
+def _improving(C):
+    """`posterior` in single precision while that is good enough, then not.
+
+    A rough sweep takes half the time and only shows the way: it is never an
+    answer, `_settle` sees to that.
+    """
+    left = FIRST if len(C) >= LARGE else 0
+    low = C.astype(np.float32) if left else None
+
+    def sweep(tau, nu, change):
+        nonlocal left, low
+        left = left - 1 if change > ROUGH else 0
+        if left > 0:
+            try:
+                q = posterior(low, tau, nu)
+                if np.all(np.isfinite(q.s2)) and np.all(np.isfinite(q.m)):
+                    return q
+            except np.linalg.LinAlgError:
+                pass
+        left, low = 0, None
+        return posterior(C, tau, nu)
+
+    return sweep
 
 
 def anderson(past, unit):
@@ -264,7 +297,8 @@ def fit(
     """
     C = validate.kernel_matrix(C)
     t = validate.binary_targets(t, len(C))
-    found = _fit(C, t, likelihood, _plan(method, how), tol, max_sweeps)
+    plan = _plan(method, how)
+    found = _fit(C, t, likelihood, plan, tol, max_sweeps, _prior(C))
     if not found.converged:
         warnings.warn(
             f"EP stopped after {len(found.trace)} sweeps; a cavity still "
@@ -275,9 +309,9 @@ def fit(
     return found
 
 
-def _fit(C, t, likelihood, plan, tol, max_sweeps):
+def _fit(C, t, likelihood, plan, tol, max_sweeps, start):
     """`fit` of what has been validated, without its warning."""
-    best, trace = (*_prior(C), np.inf), []
+    best, trace = (*start, np.inf), []
     for update, options in plan:
         if not best[3] <= tol:
             sweeps = update(C, t, likelihood.average, best[:3], **options)
@@ -300,11 +334,11 @@ def _plan(method, options):
     raise ValueError(f"method must be auto or one of {names}; got {method!r}")
 
 
-def _prior(C):
-    """tau = nu = 0 and q = N(0, C), whose cavities are its marginals."""
-    zero = np.zeros(len(C))
-    R = np.zeros((1, len(C))), np.zeros(1)
-    q = Gaussian(*R, 0.0, zero, zero, zero, C.diagonal().copy())
+def _prior(C, like=None):
+    """tau = nu = 0 and q = N(0, C), its cavities the marginals or like's."""
+    zero, s2 = np.zeros(len(C)), C.diagonal().copy()
+    m, s2 = (zero, s2) if like is None else (like.m, np.minimum(like.s2, s2))
+    q = Gaussian(np.zeros((1, len(C))), np.zeros(1), 0.0, zero, zero, m, s2)
     return zero, zero, q
 
 
@@ -314,6 +348,8 @@ def _settle(sweeps, start, tol, max_sweeps, trace):
     try:
         for state, _ in zip(sweeps, range(max_sweeps), strict=False):
             trace.append(state[3])
+            if state[2].A.dtype == np.float32:
+                continue
             stale = 0 if state[3] < best[3] else stale + 1
             best = best if stale else state
             if best[3] <= tol or stale > PATIENCE:
@@ -365,17 +401,21 @@ def evidence_gradient(fit):
     return G
 
 
-def inference(t, likelihood=PROBIT, *, tol=TOL, max_sweeps=200):
+def inference(t, likelihood=PROBIT, *, tol=1e-5, max_sweeps=200):
     """C -> (ln Z_EP, G) with d ln Z_EP = tr(G dC), GPML (5.27).
 
-    For `gaussian_process.optimise`, which steps back after a LinAlgError.
+    For `gaussian_process.optimise`, which steps back after a LinAlgError. Each
+    call starts from the cavities of the last, a hyperparameter's step away;
+    what it finds depends on them by no more than tol.
     """
-    plan = _plan("auto", {})
+    plan, last = _plan("auto", {}), []
 
     def at(C):
-        found = _fit(C, t, likelihood, plan, tol, max_sweeps)
+        start = _prior(C, *last[-1:])
+        found = _fit(C, t, likelihood, plan, tol, max_sweeps, start)
         if not found.converged:
             raise np.linalg.LinAlgError("EP did not converge")
+        last[:] = [found.q]
         return found.log_evidence, evidence_gradient(found)
 
     return at

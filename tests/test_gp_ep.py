@@ -1,5 +1,7 @@
 """EP for Gaussian processes against enumeration, quadrature and itself."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -193,7 +195,8 @@ def test_gradient_is_that_of_the_evidence(problem, rng, likelihood):
     )
     assert np.sum(G * D) == pytest.approx((up - down) / (2 * h), rel=1e-6)
     np.testing.assert_allclose(G, G.T, rtol=1e-12)
-    assert log_z == gp_ep.fit(C, t, likelihood, tol=1e-11).log_evidence
+    best = gp_ep.fit(C, t, likelihood, tol=1e-11).log_evidence
+    assert log_z == pytest.approx(best, rel=1e-12)
 
 
 def test_evidence_does_not_change_with_order_or_names(problem, rng):
@@ -207,6 +210,73 @@ def test_evidence_does_not_change_with_order_or_names(problem, rng):
     assert turned.log_evidence == pytest.approx(best.log_evidence, rel=1e-12)
     np.testing.assert_allclose(moved.mean, best.mean[some], rtol=1e-7)
     np.testing.assert_allclose(turned.mean, -best.mean, rtol=1e-7)
+
+
+def test_inference_starts_where_it_was(problem):
+    """Another C in between changes nothing but the number of sweeps."""
+    _, C, t = problem
+    infer = gp_ep.inference(t)
+    first = infer(C)
+    infer(1.5 * C)
+    again = infer(C)
+    assert again[0] == pytest.approx(first[0], rel=1e-9)
+    np.testing.assert_allclose(again[1], first[1], atol=1e-5)
+    with pytest.raises(np.linalg.LinAlgError, match="did not converge"):
+        gp_ep.inference(t, max_sweeps=1)(C)
+
+
+def test_single_precision_shows_the_way_only(rng):
+    """Large problems: the same answer, to the tolerance, in double."""
+    x = rng.normal(size=gp_ep.LARGE)
+    C, t = kernel(x), (np.sin(2 * x) + rng.normal(size=len(x)) > 0) * 1.0
+    found = gp_ep.fit(C, t, tol=1e-9)
+    other = gp_ep.fit(C, t, tol=1e-9, method="sequential")
+    assert found.converged and found.q.A.dtype == float
+    assert found.log_evidence == pytest.approx(other.log_evidence, rel=1e-11)
+    np.testing.assert_allclose(found.mean, other.mean, atol=1e-7)
+    with pytest.warns(NotConverged):
+        short = gp_ep.fit(C, t, method="accelerated", max_sweeps=1)
+    assert short.log_evidence == pytest.approx(len(x) * np.log(0.5))
+
+
+def test_a_wide_prior_on_smooth_separable_labels_is_settled(rng):
+    """Single precision is no good here, and plain sweeps swing for ever."""
+    x = rng.normal(size=gp_ep.LARGE)
+    C, t = kernel(x, variance=1e6), (x > 0.1) * 1.0
+    found = gp_ep.fit(C, t, tol=1e-5, method="accelerated")
+    assert found.converged
+    assert -12 < found.log_evidence < -5
+
+
+def test_where_single_precision_breaks_down_double_takes_over(
+    problem, monkeypatch
+):
+    """A factorisation that fails in the first sweeps is no failure."""
+    _, C, t = problem
+    best, real = gp_ep.fit(C, t).log_evidence, gp_ep.posterior
+
+    def brittle(C, tau, nu):
+        if C.dtype == np.float32:
+            raise np.linalg.LinAlgError
+        return real(C, tau, nu)
+
+    monkeypatch.setattr(gp_ep, "LARGE", 5)
+    for posterior in (real, brittle):
+        monkeypatch.setattr(gp_ep, "posterior", posterior)
+        found = gp_ep.fit(C, t)
+        assert found.log_evidence == pytest.approx(best, rel=1e-10)
+
+
+def test_memory_stays_below_ten_matrices(rng):
+    """Fit and gradient, C not counted."""
+    x = rng.normal(size=400)
+    C, t = kernel(x), (x > 0) * 1.0
+    gp_ep.fit(C, t)
+    tracemalloc.start()
+    gp_ep.evidence_gradient(gp_ep.fit(C, t))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5 * C.nbytes
 
 
 # Predictions.
