@@ -1,5 +1,7 @@
 """Laplace's GP classifier against quadrature, differences, and weight space."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -88,6 +90,27 @@ def test_single_precision_leaves_no_trace(rng):
     assert fit.converged
     assert fit.residual < 1e-7
     assert fit.factors <= 8
+
+
+def test_factors_that_no_longer_serve_are_replaced():
+    """A wide prior: old or single factors alone would take 22 steps."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 2))
+    t = (np.sin(2 * X[:, 0]) + 0.4 * rng.normal(size=200) > 0).astype(float)
+    C = KERNEL(np.log([1e3, 1.0]), X)
+    fit = gp_laplace.fit(C, t, PROBIT)
+    assert fit.converged
+    assert len(fit.trace) <= 18
+
+
+def test_memory_stays_below_ten_matrices(rng):
+    """Of the size of C; five suffice for the fit and the gradient."""
+    _, t, C = problem(rng, 400)
+    tracemalloc.start()
+    gp_laplace.evidence_gradient(gp_laplace.fit(C, t), C)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5 * C.nbytes
 
 
 def test_a_singular_kernel_matrix_is_no_obstacle():
@@ -224,6 +247,16 @@ def test_averaged_and_plug_in_predictions(rng, likelihood):
     np.testing.assert_allclose(plugged, np.exp(likelihood.log_p(m, 1)[0]))
     assert np.all((averaged - 0.5) * (plugged - 0.5) > 0)
     assert np.all(abs(averaged - 0.5) < abs(plugged - 0.5))
+
+
+def test_a_variance_below_zero_by_rounding_is_zero(rng):
+    """V is a difference: it may come out as -1e-16 and must not go on so."""
+    _, t, C = problem(rng)
+    fit = gp_laplace.fit(C, t)
+    explained = np.diag(C) - np.diag(gp_laplace.posterior_covariance(fit, C))
+    _, V = gp_laplace.predict_latent(fit, C, explained * (1 - 1e-12))
+    np.testing.assert_array_equal(V, 0)
+    assert np.isfinite(gp_laplace.predict_proba(fit, C, explained)).all()
 
 
 def test_new_points_are_checked(rng):
