@@ -53,6 +53,7 @@ def test_one_precision_for_all_is_the_best_of_many(sample, likelihood):
         *sample, alpha=found.alpha, likelihood=likelihood
     )
     assert abs(again.log_evidence - best) < 1e-9
+    np.testing.assert_allclose(again.mode, found.posterior.mode, rtol=1e-6)
     assert abs(found.trace[-1] - best) < 1e-8
 
 
@@ -95,6 +96,24 @@ def test_large_samples_take_few_passes(rng):
     assert found.converged and seen[0] <= 30 * N
     other = precision.maximise_evidence(Phi, t, weights=np.ones(N))
     np.testing.assert_allclose(other.alpha, found.alpha, rtol=1e-4)
+
+
+def test_a_search_that_ends_early_says_so(sample, monkeypatch):
+    """NotConverged, and the gradient where it stopped, by ln alpha."""
+    monkeypatch.setattr(precision, "TURNS", 0)
+    monkeypatch.setattr(precision.newton, "refine", stuck)
+    with pytest.warns(newton.NotConverged, match="stopped after 0 steps"):
+        found = precision.maximise_evidence(*sample, alpha=0.1)
+    slope = precision.evidence_gradient(found.posterior, *sample, found.alpha)
+    assert not found.converged
+    np.testing.assert_allclose(found.alpha, 0.1, rtol=1e-12)
+    np.testing.assert_allclose(found.gradient, 0.1 * slope.sum(), rtol=1e-4)
+
+
+def stuck(objective, theta, B):
+    """A search that never moves."""
+    E, g, _ = objective(theta)
+    return newton.Minimum(theta, None, E, g, False, (E,))
 
 
 def test_a_useless_column_is_named(rng):
