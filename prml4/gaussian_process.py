@@ -113,7 +113,7 @@ def _factor(C, extra=0.0):
     if stuck:
         shares[stuck - 1 :] = np.inf
         shares[stuck - 1] = 0.0
-    n = int(np.argmin(np.where(variances > 0, shares, 0.0)))
+    n = int(np.argmin(shares))
     if stuck or not shares[n] > LEFT * len(C):
         raise SingularKernel(_determined(C, n, np.mean(variances)))
     return L, float(shares[n])

@@ -82,6 +82,12 @@ def test_a_repeated_point_is_named_and_jitter_shows():
     assert 1e-11 < f.left < 1e-9
     with pytest.raises(gp.SingularKernel, match="other points determine it"):
         gp.condition(KERNEL([0.0, 0.0], np.linspace(0, 1, 40)), np.ones(40))
+    for x, said in (
+        ([0, 0, 3], "value 1; .* point 0"),
+        ([99, 0, 0, 50], "value 2; .* point 1"),
+    ):
+        with pytest.raises(gp.SingularKernel, match=said):
+            gp.condition(KERNEL([0.0, 0.0], x), np.ones(len(x)))
     with pytest.raises(gp.SingularKernel, match="value 0;"):
         gp.condition(kernels.linear()([0.0], [0.0, 1.0]), np.ones(2))
     assert gp.condition(C, np.ones(4), noise=0.1).jitter == 0.0
@@ -163,6 +169,8 @@ def test_draws_have_the_covariance(rng):
     z = np.random.default_rng(3).standard_normal((2, 4))
     g = gp.draws(np.random.default_rng(3), C, 2)
     np.testing.assert_allclose(g @ g.T, z @ C @ z.T)  # the symmetric root
+    same = gp.draws(np.random.default_rng(3), 4 * np.eye(4), 2, mean=1.0)
+    np.testing.assert_allclose(same, 1 + 2 * z)
 
 
 def test_log_evidence_and_its_derivative(problem, rng):
@@ -223,6 +231,38 @@ def test_sensitivity_shows_what_the_data_do_not_know(rng):
     assert change[[0, 1, 3]].max() < -0.2
     want = gp.log_evidence(k(best.theta + [0, -1, 0, 0], X), t)[0]
     np.testing.assert_allclose(change[1, 0], want - best.log_evidence)
+
+
+def test_update_meets_the_secant_condition(rng):
+    """B y = s, symmetric, and s^T y / y^T y elsewhere after the first step."""
+    A = rng.standard_normal((4, 4))
+    B, s, y = A @ A.T, np.array([1.0, 2, 0, 0]), np.array([3.0, 1, 0, 0])
+    for first in (False, True):
+        new = gp._updated(B, s, y, first=first)
+        np.testing.assert_allclose(new @ y, s, atol=1e-12)
+        np.testing.assert_allclose(new, new.T)
+        other = np.array([0.0, 0, 1, 0]) if first else np.zeros(4)
+        np.testing.assert_allclose(new @ other, 0.5 * other)
+    V = np.eye(4) - np.outer(s, y) / (s @ y)
+    want = V @ B @ V.T + np.outer(s, s) / (s @ y)
+    np.testing.assert_allclose(gp._updated(B, s, y, first=False), want)
+    assert gp._updated(B, s, -y, first=True) is B
+    assert gp._updated(B, s, 0 * y, first=False) is B
+
+
+def test_search_gives_up_and_counts():
+    """Nothing better: length 0, 25 trials; the first trial is a full step."""
+    tried = []
+
+    def cliff(theta):
+        tried.append(theta[0])
+        return (-np.inf, theta)
+
+    length, value, _, count = gp._search(
+        cliff, np.zeros(1), np.ones(1), 2.0, np.ones(1)
+    )
+    assert (length, value, count) == (0.0, 2.0, 25)
+    np.testing.assert_allclose(tried, 0.5 ** np.arange(25))
 
 
 def test_what_is_not_reached_is_said(problem):
