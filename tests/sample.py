@@ -111,13 +111,6 @@ stem = "logistic"
 title = "Squares"
 prml = "4.3.2"
 slips = ["A02"]
-[[part.chapter]]
-number = 9
-stem = "softmax"
-title = "Cubes"
-prml = "4.3.4"
-question = "And cubes?"
-slips = ["A07"]
 """
 MODULE = '''"""Squares."""
 

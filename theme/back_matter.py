@@ -73,11 +73,11 @@ def counted(n, noun, plural=None):
 
 # -------------------------------------------------------------------- the map
 class ChapterMap(Assembled):
-    """Parts and chapters, existing and planned, each with its question."""
+    """Parts and chapters, each with its question."""
 
     def markdown(self):
         """One list per part."""
-        existing = {c.name: c for c in reader.chapters()}
+        written = {c.name: c for c in reader.chapters()}
         plan = reader.outline()
         yield ":::{container} chapter-map"
         for part in dict.fromkeys(row.part for row in plan):
@@ -85,17 +85,11 @@ class ChapterMap(Assembled):
             yield ""
             for row in plan:
                 if row.part == part:
-                    yield self.entry(row, existing.get(row.name))
+                    chapter = written[row.name]
+                    link = chapter_link(chapter)
+                    yield f"{row.number}. {link}. *{chapter.question}*"
             yield ""
         yield ":::"
-
-    @staticmethod
-    def entry(row, chapter):
-        """A chapter of the list: linked if it exists."""
-        if chapter is None:
-            return f"{row.number}. {row.title} (planned). *{row.question}*"
-        link = chapter_link(chapter)
-        return f"{row.number}. {link}. *{chapter.question}*"
 
 
 class BookCounts(Assembled):
@@ -181,28 +175,25 @@ def residuals(slip):
 
 
 class SlipCounts(Assembled):
-    """How many slips of each source are refuted, and how many are to come."""
+    """How many slips of each source are refuted."""
 
     def markdown(self):
         """A table with a row for each source."""
         book = [s for c in reader.chapters() for s in c.slips]
-        planned = {i for row in reader.outline() for i in row.slips}
         done = Counter(s.id[0] for s in book)
         prml = Counter(s.id[0] for s in book if s.printed_in_prml)
-        due = Counter(i[0] for i in planned | {s.id for s in book})
         typos = typographic()
         rows = [
             [
                 f"**{k}** · {source['description']}",
                 done[k],
                 prml[k],
-                due[k] - done[k],
                 len(source["entry"]),
             ]
             for k, source in typos.items()
         ]
-        header = ["Source", "Refuted", "In PRML too", "To come", "Typographic"]
-        yield from table(header, rows, [10, 3, 3, 3, 3])
+        header = ["Source", "Refuted", "In PRML too", "Typographic"]
+        yield from table(header, rows, [10, 3, 3, 3])
 
 
 def typographic():

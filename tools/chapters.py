@@ -36,7 +36,6 @@ class Planned:
     stem: str
     title: str
     prml: str  # PRML sections, or "no section"
-    question: str  # empty once the chapter states its own
     slips: tuple[str, ...]  # ledger ids that belong to the chapter
     part: str  # title of the part
 
@@ -55,7 +54,6 @@ def outline(root=ROOT):
             stem=row["stem"],
             title=row["title"],
             prml=row["prml"],
-            question=row.get("question", ""),
             slips=tuple(row["slips"]),
             part=part["title"],
         )
