@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.linalg import inv, norm
 
-FALL = 45.0  # e^-45 of the peak is nothing
+from prml4 import validate
+
+FALL = 12.0  # e^-12 tol of the peak is nothing
 LIMITS = {1: 4096, 2: 1024, 3: 160}  # nodes in each direction, at most
 BLOCK = 2**14  # nodes worked on at once
 
@@ -48,13 +50,15 @@ def integrate(log_f, q, *, tol=1e-11):
     M = len(q.mode)
     if M not in LIMITS:
         raise ValueError(f"a grid is for 1, 2 or 3 weights; got {M}")
+    tol = validate.positive("tol", tol)
     T = inv(q.cholesky)
-    ends = _box(log_f, q.mode, T)
+    fall = FALL - np.log(tol)
+    ends = _box(log_f, q.mode, T, fall)
     n = 16
-    new = _sums(log_f, q.mode, T, ends, n)
+    new = _sums(log_f, q.mode, T, ends, n, fall)
     while True:
         old, n = new, 2 * n
-        new = _sums(log_f, q.mode, T, ends, n)
+        new = _sums(log_f, q.mode, T, ends, n, fall)
         moved = [
             norm(np.atleast_1d(a - b))
             for a, b in zip(new[:3], old[:3], strict=True)
@@ -77,7 +81,7 @@ def integrate(log_f, q, *, tol=1e-11):
     )
 
 
-def _box(log_f, mode, T):
+def _box(log_f, mode, T, fall):
     """Ends (M, 2) in z, pushed out while f is alive anywhere on a face."""
     M = len(mode)
     ends = np.tile([-6.0, 6.0], (M, 1))
@@ -90,14 +94,14 @@ def _box(log_f, mode, T):
             z = _nodes(axes)
             face = np.max(log_f(mode + z @ T))
             top = max(top, face)
-            alive[j, k] = face > top - FALL
+            alive[j, k] = face > top - fall
         if not alive.any():
             return ends
         ends = np.where(alive, 1.25 * ends, ends)
     raise TooCoarse("f does not fall: it cannot be normalised on a grid")
 
 
-def _sums(log_f, mode, T, ends, n):
+def _sums(log_f, mode, T, ends, n, fall):
     """ln Z, mean, covariance in z; nodes with a share of the mass, shares."""
     axes = [a + (b - a) * (np.arange(n) + 0.5) / n for a, b in ends]
     z = _nodes(axes)
@@ -105,10 +109,12 @@ def _sums(log_f, mode, T, ends, n):
         [log_f(mode + z[k : k + BLOCK] @ T) for k in range(0, len(z), BLOCK)]
     )
     top = value.max()
+    if not np.isfinite(top):
+        raise ValueError(f"the largest ln f must be finite; got {top:g}")
     p = np.exp(value - top)
     total = p.sum()
     cell = np.prod((ends[:, 1] - ends[:, 0]) / n)
-    kept = value > top - FALL
+    kept = value > top - fall
     z, p = z[kept], p[kept] / total
     mean = p @ z
     C = (z - mean).T @ ((z - mean) * p[:, None])

@@ -80,3 +80,18 @@ def test_it_says_what_it_cannot_do():
             lambda w: np.where(w[:, 0] > 0.1, -np.abs(w[:, 0]) * 9, -99.0),
             laplace.at_mode([0.5], 0.0, [[1.0]]),
         )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_no_density_is_named(value):
+    """NaN somewhere, an infinite peak, nothing anywhere; a silly tol."""
+    one = laplace.at_mode([0.0], 0.0, [[1.0]])
+
+    def log_f(w):
+        far = -0.5 * w[:, 0] ** 2 if value > -np.inf else value
+        return np.where(np.abs(w[:, 0]) < 3, value, far)
+
+    with pytest.raises(ValueError, match="largest ln f must be finite"):
+        dense.integrate(log_f, one)
+    with pytest.raises(ValueError, match="tol must be one positive"):
+        dense.integrate(log_f, one, tol=0.0)
