@@ -16,7 +16,7 @@ LIBRARY := $(wildcard prml4/*.py book/data/*) tools/nbval.cfg .venv/ok
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book test lab outputs lint bench mutants a11y lock clean
+.PHONY: help book test lab outputs data lint bench mutants a11y lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -45,6 +45,10 @@ lab: .venv/ok  ## open the notebooks in JupyterLab
 outputs: .venv/ok  ## run the notebooks again and keep what they print
 	$(V)/python tools/execute.py
 
+data: .venv/ok  ## simulate again what takes too long for a chapter
+	set -e; for program in tools/precompute_*.py; do \
+	  $(V)/python $$program; done
+
 lint: .venv/ok  ## style of code and notebooks
 	$(V)/ruff check .
 	$(V)/ruff format --check .
@@ -54,6 +58,9 @@ bench: .venv/bench  ## time the library against its peers
 	$(V)/python benchmarks/generative.py
 	$(V)/python benchmarks/softmax.py
 	$(V)/python benchmarks/glm.py
+	$(V)/python benchmarks/bayes_logistic.py
+	$(V)/python benchmarks/gp_laplace.py
+	$(V)/python benchmarks/gp_ep.py
 
 mutants: .venv/ok  ## plant errors in the library and see who notices
 	$(V)/python tools/mutants.py
