@@ -11,7 +11,7 @@ the likelihood PROBIT the scheme `averages.exact_probit` is exact.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.linalg import LinAlgError, cholesky, inv
@@ -118,9 +118,7 @@ def fit(
     objective = newton.Objective(
         Phi, cost(likelihood, t), weights, p.precision, p.m0
     )
-    best = _start(objective) if not len(t) else newton.descend(objective)
-    if not best.converged:
-        best = newton.iterate(objective, best.w, max_iter=PATIENCE)
+    best = _start(objective) if not len(t) else _search(objective)
     return gaussian(objective, best, p.log_det)
 
 
@@ -133,6 +131,23 @@ def _rows(Phi, t, weights):
             )
         return validate.real("Phi", Phi), np.zeros(0), None
     return validate.two_classes(Phi, t, weights)
+
+
+def _search(objective):
+    """The minimum, also where a vague prior leaves E too flat to show it:
+    Newton's method goes on until a step moves no a_n any more.
+    """
+    best = newton.descend(objective)
+    if best.H is None:
+        return best
+    w, (E, g, H) = best.w, objective(best.w)
+    for _ in range(PATIENCE):
+        step, _ = newton.newton_step(g, H)
+        if newton.farthest_move(objective, step) < newton.MOVES / 1e6:
+            return newton.Minimum(w, H, E, g, True, (*best.trace, E))
+        w = w - step
+        E, g, H = objective(w)
+    return replace(best, converged=False)
 
 
 def _start(objective):

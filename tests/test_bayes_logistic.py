@@ -183,9 +183,13 @@ def test_separable_data_get_a_finite_answer_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         near = bayes_logistic.fit(Phi, t, alpha=1.0)
-        far = bayes_logistic.fit(Phi, t, alpha=1e-12)
-    assert near.converged and far.converged
-    assert 0.5 < near.mode[1] < 3 and 20 < far.mode[1] < 40
+        for alpha in (1e-12, 1e-30, 1e-60):
+            far = bayes_logistic.fit(Phi, t, alpha=alpha)
+            w = far.mode[1]
+            slope = 2 * np.exp(-w) + 4 * np.exp(-2 * w)
+            np.testing.assert_allclose(slope, alpha * w, rtol=1e-4)
+            assert far.converged
+    assert near.converged and 0.5 < near.mode[1] < 3
 
 
 def test_one_class_is_enough():
