@@ -28,7 +28,7 @@ from prml4.special import (
 
 @dataclass(frozen=True)
 class Likelihood:
-    """p(t | f), one latent value per target, PRML (6.74) and (4.114)."""
+    """p(t | f), one latent value per target, PRML (6.73) and (4.114)."""
 
     name: str
     log_p: Callable  # (f, t, order=3) -> ln p and its first `order` derivatives
