@@ -279,6 +279,8 @@ def test_a_search_that_ends_early_says_so(sample, monkeypatch):
     with pytest.warns(newton.NotConverged, match="stopped after 1 steps"):
         q = bayes_logistic.fit(*sample, alpha=1e-3)
     assert not q.converged
+    slope = -logistic.map_gradient(q.mode, *sample, 1e-3)
+    np.testing.assert_allclose(q.gradient, slope, rtol=1e-9)
 
 
 @given(st.floats(-3, 3), st.floats(0.1, 3), st.integers(0, 1))
