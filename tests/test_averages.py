@@ -188,3 +188,60 @@ def test_bad_input_is_refused(mu, s2, t, said):
     for average in (averages.logistic, averages.probit):
         with pytest.raises(ValueError, match=said):
             average(mu, s2, t)
+
+
+# Several classes.
+
+
+@pytest.fixture
+def vague(rng):
+    """Means and covariances of two activations, four inputs."""
+    root = rng.standard_normal((4, 2, 2))
+    return 2 * rng.standard_normal((4, 2)), root @ root.transpose(0, 2, 1)
+
+
+def test_softmax_rules_without_variance_are_the_softmax(vague):
+    """All four give the activations' own softmax, the last one zero."""
+    mu = vague[0]
+    e = np.exp(np.c_[mu, np.zeros(4)])
+    want = e / e.sum(axis=1, keepdims=True)
+    none = np.zeros((4, 2, 2))
+    draws = np.ones((3, 2))
+    for found in (
+        averages.softmax_plug_in(mu, none),
+        averages.softmax_pairs(mu, none),
+        averages.softmax_grid(mu, none),
+        averages.softmax_monte_carlo(mu, none, draws),
+    ):
+        np.testing.assert_allclose(found, want, rtol=1e-12)
+
+
+def test_two_classes_are_the_one_dimensional_rules():
+    """K = 2: pairs is the probit approximation, the grid the integral."""
+    mu, s2 = np.array([[0.7], [-2.0]]), np.array([[[3.0]], [[0.4]]])
+    flat = mu[:, 0], s2[:, 0, 0]
+    pairs = averages.softmax_pairs(mu, s2)
+    np.testing.assert_allclose(pairs[:, 0], averages.mackay(*flat), 1e-13)
+    grid = averages.softmax_grid(mu, s2)
+    np.testing.assert_allclose(grid[:, 0], averages.quadrature(*flat), 1e-11)
+    np.testing.assert_allclose(grid.sum(axis=1), 1.0, rtol=1e-13)
+
+
+def test_softmax_grid_against_a_finer_one(vague):
+    """A plain sum over 201 x 201 nodes; pairs is close, draws are draws."""
+    mu, C = vague
+    z = np.linspace(-9, 9, 201)
+    nodes = np.stack(np.meshgrid(z, z), -1).reshape(-1, 2)
+    p = np.exp(-0.5 * np.sum(nodes**2, axis=1))
+    want = np.empty((4, 3))
+    for n in range(4):
+        a = mu[n] + nodes @ np.linalg.cholesky(C[n]).T
+        e = np.exp(np.c_[a, np.zeros(len(a))])
+        want[n] = p / p.sum() @ (e / e.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(averages.softmax_grid(mu, C), want, atol=1e-11)
+    pairs = averages.softmax_pairs(mu, C)
+    assert np.abs(pairs - want).max() < 0.03
+    np.testing.assert_allclose(pairs.sum(axis=1), 1.0, rtol=1e-13)
+    draws = np.random.default_rng(2).standard_normal((20_000, 2))
+    drawn = averages.softmax_monte_carlo(mu, C, draws)
+    assert np.abs(drawn - want).max() < 0.02
