@@ -13,17 +13,15 @@ better; most programs report minus twice ours.
 """
 
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from scipy.special import gammaln
 
-from prml4 import laplace, logistic, validate
+from prml4 import dense, laplace, logistic, validate
 from prml4.estimate import Estimate
 from prml4.laplace import Laplace
 from prml4.special import log_sigmoid, logsumexp
 
-REACH = 12.0  # standard deviations of the Laplace fit that a grid spans
 BLOCK = 2**22  # log odds formed at once
 
 
@@ -57,8 +55,8 @@ class Evidence:
 
 def log_volume(A):
     """M/2 ln 2 pi - 1/2 ln|A| = ln int exp(-z^T A z / 2) dz, PRML (4.135)."""
-    flat = laplace.at_mode(np.zeros(len(A)), 0.0, np.asarray(A))
-    return flat.log_evidence
+    A = validate.matrix(A, "A")
+    return laplace.at_mode(np.zeros(len(A)), 0.0, A).log_evidence
 
 
 def log_gaussian(w, alpha, m0=None):
@@ -92,18 +90,12 @@ def linear_evidence(Phi, t, *, alpha, beta):
     N, M = Phi.shape
     t = validate.vector("t", t, N, "row")
     alpha = _proper(alpha, M)
-    _positive("beta", beta)
+    beta = validate.positive("beta", beta)
     A = np.diag(alpha) + beta * Phi.T @ Phi
     w = np.linalg.solve(A, beta * Phi.T @ t)
     L = float(log_gaussian(t - Phi @ w, beta))
     prior = float(log_gaussian(w, alpha))
     return Evidence(laplace.at_mode(w, L + prior, A), L, prior, N)
-
-
-def _positive(name, value):
-    """0 < value < inf, or a ValueError with its name."""
-    if not 0 < value < np.inf:
-        raise ValueError(f"{name} must be > 0 and finite; got {value}")
 
 
 def _proper(alpha, M):
@@ -123,7 +115,7 @@ def _proper(alpha, M):
 def log_joint(W, Phi, t, *, alpha, m0=None, weights=None):
     """ln p(t|w) p(w) = sum_n c_n ln sigma(s_n w^T phi_n) + ln p(w), (S,)."""
     W, Phi = np.atleast_2d(W), np.asarray(Phi)
-    sign = 2.0 * np.asarray(t) - 1.0
+    sign = 2.0 * validate.binary_targets(t, len(Phi)) - 1.0
     c = np.ones(len(Phi)) if weights is None else np.asarray(weights)
     L = np.empty(len(W))
     size = max(BLOCK // len(Phi), 1)
@@ -133,37 +125,15 @@ def log_joint(W, Phi, t, *, alpha, m0=None, weights=None):
     return L + log_gaussian(W, alpha, m0)
 
 
-def integrate(log_f, posterior, *, step=0.2, reach=REACH):
-    """ln int f(w) dw by the trapezoidal rule along the axes of the mode.
+def brute_force(Phi, t, *, alpha, m0=None, weights=None, **tol):
+    """ln p(t) = ln int p(t|w) p(w) dw on a grid, for one to three columns.
 
-    w = mode + L^{-T} u with u on a grid; log_f: (S, M) -> (S,). The error is
-    the change from a grid twice as coarse, plus what f is at the edge.
+    The error is the change when the step was last halved, see `dense`.
     """
-    M = len(posterior.mode)
-    if M > 3:
-        raise ValueError(f"a grid serves at most 3 parameters; got {M}")
-    _positive("step", step)
-    half = int(np.ceil(reach / step / 2)) * 2
-    axis = np.arange(-half, half + 1)
-    k = np.array(list(product(axis, repeat=M)))
-    W = posterior.mode + np.linalg.solve(posterior.cholesky.T, step * k.T).T
-    log_terms = np.asarray(log_f(W)).reshape(len(k))
-    even = np.all(k % 2 == 0, axis=1)
-    edge = np.any(np.abs(k) == half, axis=1)
-    cell = M * np.log(step) - np.sum(np.log(np.diag(posterior.cholesky)))
-    fine = logsumexp(log_terms) + cell
-    coarse = logsumexp(log_terms[even]) + cell + M * np.log(2)
-    cut = reach / step * np.exp(logsumexp(log_terms[edge]) + cell - fine)
-    return Estimate(fine, abs(fine - coarse) + cut)
-
-
-def brute_force(Phi, t, *, alpha, m0=None, weights=None, **grid):
-    """ln p(t) = ln int p(t|w) p(w) dw on a grid, for one to three columns."""
     prior = {"alpha": alpha, "m0": m0, "weights": weights}
-    found = logistic_evidence(Phi, t, **prior)
-    return integrate(
-        lambda W: log_joint(W, Phi, t, **prior), found.posterior, **grid
-    )
+    q = logistic_evidence(Phi, t, **prior).posterior
+    truth = dense.integrate(lambda W: log_joint(W, Phi, t, **prior), q, **tol)
+    return Estimate(truth.log_evidence, truth.error)
 
 
 # And by sampling, in any number of dimensions.
@@ -186,11 +156,11 @@ def importance(log_f, posterior, rng, n, *, nu=7):
 
 def sample(Phi, t, rng, n, *, alpha, m0=None, weights=None):
     """ln p(t) = ln{1/n sum_s f(w_s) / q(w_s)} with its standard error."""
+    if n < 2:
+        raise ValueError(f"n must be >= 2 for a standard error; got {n}")
     prior = {"alpha": alpha, "m0": m0, "weights": weights}
-    found = logistic_evidence(Phi, t, **prior)
-    ratios = importance(
-        lambda W: log_joint(W, Phi, t, **prior), found.posterior, rng, n
-    )
+    q = logistic_evidence(Phi, t, **prior).posterior
+    ratios = importance(lambda W: log_joint(W, Phi, t, **prior), q, rng, n)
     shift = ratios.max()
     share = np.exp(ratios - shift)
     error = share.std(ddof=1) / share.mean() / np.sqrt(n)
@@ -211,13 +181,22 @@ def model_probabilities(log_evidence, prior=None):
 
 def bic(log_likelihood, M, N):
     """ln p(D|w_ML) - M/2 ln N, PRML (4.139); Schwarz (1978)."""
-    _positive("N", N)
-    return log_likelihood - 0.5 * M * np.log(N)
+    N = validate.positive("N", N)
+    return _charged(log_likelihood, 0.5 * np.log(N), M)
 
 
 def aic(log_likelihood, M):
     """ln p(D|w_ML) - M, PRML (1.73); Akaike (1974)."""
-    return log_likelihood - M
+    return _charged(log_likelihood, 1.0, M)
+
+
+def _charged(log_likelihood, price, M):
+    """log_likelihood - price M, numbers or one per model."""
+    L = validate.real("log_likelihood", log_likelihood)
+    M = validate.real("M", M)
+    if not np.all(M >= 0):
+        raise ValueError(f"M must be >= 0 parameters; got {M}")
+    return validate.finite("log_likelihood", L) - price * M
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,6 +249,8 @@ def compare(designs, t, *, alpha):
     All columns have prior precision alpha, also the constant one.
     """
     designs = [validate.design(Phi) for Phi in designs]
+    if not designs:
+        raise ValueError("designs must hold at least one; got none")
     t = validate.binary_targets(t, len(designs[0]))
     M = np.array([Phi.shape[1] for Phi in designs])
     L = np.array([-logistic.fit(Phi, t).error for Phi in designs])

@@ -61,6 +61,11 @@ def chosen(world, N, batch, *, repeats=100, alpha=0.25):
     """
     if world not in WORLDS:
         raise ValueError(f"world must be one of {list(WORLDS)}; got {world!r}")
+    if min(N // 2, repeats) < 1:
+        raise ValueError(
+            "N must be >= 2, for two classes, and repeats >= 1; "
+            f"got {N} and {repeats}"
+        )
     number = list(WORLDS).index(world)
     rng = np.random.default_rng([14, number, N, batch])
     counts = None

@@ -106,37 +106,15 @@ def test_weights_are_repeated_rows(sample):
     np.testing.assert_allclose(a.value, b.value)
 
 
-def test_grid_in_one_and_three_dimensions(rng):
-    """Gaussians, where the answer is known; also where it is cut off."""
-    B = rng.normal(size=(6, 3))
-    for M in (1, 3):
-        A = (B.T @ B)[:M, :M]
-        q = laplace.at_mode(np.arange(M) + 1.0, -300.0, A)
-        found = evidence.integrate(
-            lambda W, q=q: q.log_density(W) - 300.0, q, step=0.4, reach=9.6
-        )
-        assert abs(found.value + 300) <= found.error + 1e-10
-        assert found.error < 1e-5
-    short = evidence.integrate(q.log_density, q, step=0.4, reach=1.6)
-    assert abs(short.value) > 0.1
-    assert short.error > abs(short.value)
-
-
-def test_the_grid_knows_its_error(rng):
-    """Too coarse a grid says so."""
-    q = laplace.at_mode([0.0], 0.0, [[1.0]])
-    coarse = evidence.integrate(
-        lambda W: -0.5 * W[:, 0] ** 2, q, step=2.0, reach=12.0
-    )
-    gap = abs(coarse.value - 0.5 * np.log(2 * np.pi))
-    assert 1e-3 < gap <= coarse.error
-
-
-def test_the_grid_ends_at_three_dimensions():
-    """12^4 would still run, 120^4 would not."""
-    q = laplace.at_mode(np.zeros(4), 0.0, np.eye(4))
-    with pytest.raises(ValueError, match="at most 3 parameters; got 4"):
-        evidence.integrate(q.log_density, q)
+def test_the_grid_knows_its_error(sample):
+    """Too loose a tolerance says so; four columns are refused."""
+    Phi, t = sample
+    fine = evidence.brute_force(Phi, t, alpha=0.4)
+    coarse = evidence.brute_force(Phi, t, alpha=0.4, tol=1.0)
+    assert fine.error < 1e-11 < coarse.error
+    assert abs(coarse.value - fine.value) <= coarse.error
+    with pytest.raises(ValueError, match="1, 2 or 3 weights; got 4"):
+        evidence.brute_force(Phi[:, [0, 1, 1, 1]], t, alpha=1.0)
 
 
 def test_blocks_of_the_grid_change_nothing(sample, monkeypatch):
@@ -159,9 +137,7 @@ def test_evidence_is_a_distribution_over_data():
     """It sums to one over all 2^5 target vectors."""
     Phi = data.with_bias(np.linspace(-1, 1, 5))
     total = sum(
-        np.exp(
-            evidence.brute_force(Phi, np.array(t), alpha=0.5, step=0.4).value
-        )
+        np.exp(evidence.brute_force(Phi, np.array(t), alpha=0.5).value)
         for t in product([0.0, 1.0], repeat=5)
     )
     np.testing.assert_allclose(total, 1)
@@ -297,17 +273,32 @@ def test_compare_names_bad_input(sample):
 @pytest.mark.parametrize("N", [0, -3, np.nan, np.inf])
 def test_bic_needs_data(N):
     """ln N of no observations is not a number."""
-    with pytest.raises(ValueError, match="N must be > 0"):
+    with pytest.raises(ValueError, match="N must be one positive"):
         evidence.bic(-10.0, 2, N)
 
 
-def test_steps_and_noise_must_be_positive(sample):
-    """Each is named."""
+def test_scores_of_no_number_are_refused():
+    """NaN for a likelihood, fewer than no parameters, also one of several."""
+    for score in (evidence.aic, lambda L, M: evidence.bic(L, M, 10)):
+        with pytest.raises(ValueError, match="log_likelihood must be finite"):
+            score(np.nan, 2)
+        with pytest.raises(ValueError, match="M must be >= 0"):
+            score([-3.0, -2.0], [1, -1])
+
+
+def test_arguments_out_of_range_are_named(sample, rng):
+    """Noise, numbers of draws and models, targets of another coding."""
     Phi, t = sample
-    with pytest.raises(ValueError, match="step must be > 0"):
-        evidence.brute_force(Phi, t, alpha=1.0, step=0.0)
-    with pytest.raises(ValueError, match="beta must be > 0"):
+    with pytest.raises(ValueError, match="beta must be one positive"):
         evidence.linear_evidence(Phi, t, alpha=1.0, beta=-1.0)
+    with pytest.raises(ValueError, match="n must be >= 2"):
+        evidence.sample(Phi, t, rng, 1, alpha=1.0)
+    with pytest.raises(ValueError, match="at least one; got none"):
+        evidence.compare([], t, alpha=1.0)
+    with pytest.raises(ValueError, match="t must be in"):
+        evidence.log_joint(np.zeros(2), Phi, 2 * t - 1, alpha=1.0)
+    with pytest.raises(ValueError, match="A must be a matrix"):
+        evidence.log_volume(2.5)
 
 
 def test_inputs_come_back_as_they_went(sample):

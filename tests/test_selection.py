@@ -74,3 +74,10 @@ def test_unknown_worlds_are_named():
     """The message lists those there are."""
     with pytest.raises(ValueError, match="inside.*got 'beyond'"):
         selection.chosen("beyond", 20, 0)
+
+
+@pytest.mark.parametrize(("N", "repeats"), [(1, 5), (0, 5), (20, 0)])
+def test_draws_that_cannot_be_are_refused(N, repeats):
+    """One row never holds both classes: no endless loop."""
+    with pytest.raises(ValueError, match="N must be >= 2"):
+        selection.chosen("inside", N, 0, repeats=repeats)
