@@ -24,7 +24,8 @@ from prml4 import newton, validate
 from prml4.likelihoods import LOGISTIC, Likelihood
 
 STEPS = 200  # of Newton's method, at most
-POLISH = 1e-3  # of the decrement that counts as none: where to stop, if we may
+POLISH = 1e-2  # of the decrement that counts as none: where to stop, if we may
+EXACT = 1e-4  # what a solve may leave over without being repeated
 STALE = 0.1  # a factor serves until a step has moved some f_n by more
 SINGLE_RANGE = 1e30  # entries that single precision can square and sum
 NEGATIVE = 1e-8  # share of the prior variance below zero that is rounding
@@ -151,12 +152,15 @@ def newton_step(C, L, w, terms):
     if L is None:
         return step, np.inf
     W, r = -terms[2], terms[1] - w[1]
-    root, rest = np.sqrt(W), r
+    root, rest, size = np.sqrt(W), r, np.abs(r).max()
+    left = np.inf
     for _ in range(2):
-        da = rest - root * _solve(L, root * _times(C, rest))
-        step += _times(C, da), da
-        rest = r - step[1] - W * step[0]
-    if not np.abs(rest).max() <= np.abs(r).max() / 2:
+        if left > EXACT * size:
+            da = rest - root * _solve(L, root * _times(C, rest))
+            step += _times(C, da), da
+            rest = r - step[1] - W * step[0]
+            left = np.abs(rest).max()
+    if not left <= size / 2:
         return step, np.inf
     return step, float(np.sqrt(max(r @ step[0], 0)))
 
@@ -168,8 +172,9 @@ def _times(C, v):
 
 def _solve(L, v):
     """(L L^T)^{-1} v in the precision of L."""
-    potrs = lapack.spotrs if L.dtype == np.float32 else lapack.dpotrs
-    return potrs(L, v.astype(L.dtype), lower=1)[0].astype(float)
+    trsv = blas.strsv if L.dtype == np.float32 else blas.dtrsv
+    half = trsv(L, v.astype(L.dtype), lower=1)
+    return trsv(L, half, lower=1, trans=1).astype(float)
 
 
 # The posterior and what it predicts.
