@@ -22,6 +22,7 @@ DECAY = 39.0  # e^-39: what the poles may add, a few orders of them
 STEPS = 0.72, 0.4  # of `quadrature`, where s is small and elsewhere
 ROWS = 2**10  # averages worked on at once
 CHUNK = 2**15  # numbers worked on at once: they stay in cache
+WIDE = 300.0  # standard deviations from which sigma is but a blurred step
 ROOT_TWO_PI = np.sqrt(2 * np.pi)
 
 
@@ -34,8 +35,12 @@ def logistic(mu, s2, t=1):
     mu, s, t, shape = _arguments(mu, s2, t)
     sign = 2.0 * t - 1
     out = np.empty((3, mu.size))
-    for some in _chunks(s):
-        out[:, some] = _tilted(sign[some] * mu[some], s[some])
+    wide = (s > WIDE) & (np.abs(mu) < s * s / 10)
+    for average, kind in ((_tilted, ~wide), (_blurred, wide)):
+        rows = np.flatnonzero(kind)
+        for some in _chunks(s[rows]):
+            at = rows[some]
+            out[:, at] = average(sign[at] * mu[at], s[at])
     out[1] *= sign
     return tuple(side.reshape(shape)[()] for side in out)
 
@@ -60,6 +65,31 @@ def _tilted(mu, s):
     spread = np.sum(q * (y - np.sum(q * y, axis=0)) ** 2, axis=0)
     d2 = spread - np.sum(q * special.sigmoid_prime(a), axis=0)
     return top + np.log(total * h / ROOT_TWO_PI), d1, d2
+
+
+def _blurred(mu, s):
+    """The same for large s: sigma is a step, blurred by logistic noise e.
+
+    sigma(a) = P(e <= a), hence Z = int sigma'(e) Phi((mu - e) / s) de, whose
+    integrand is as narrow as sigma', whatever s; poles at e = +-i pi.
+    """
+    e = np.linspace(-45, 45, 181)[:, None]
+    noise = special.sigmoid_prime(e)
+    noise /= noise.sum()
+
+    def average(mu):
+        z, middle = (mu - e) / s, special.log_normal_cdf(mu / s)
+        q = noise * np.exp(special.log_normal_cdf(z) - middle)
+        return z, q, middle + np.log(q.sum(axis=0))
+
+    z, q, _ = average(mu)
+    q /= q.sum(axis=0)
+    r = special.mills(z)
+    d1 = np.sum(q * r, axis=0)
+    d2 = np.sum(q * (special.mills_prime(z) + (r - d1) ** 2), axis=0)
+    less = average(-np.abs(mu))[2]  # ln of the smaller one of Z and 1 - Z
+    log_Z = np.where(mu > 0, np.log1p(-np.exp(less)), less)
+    return log_Z, d1 / s, d2 / s**2
 
 
 def _step(s):

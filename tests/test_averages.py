@@ -245,3 +245,23 @@ def test_softmax_grid_against_a_finer_one(vague):
     draws = np.random.default_rng(2).standard_normal((20_000, 2))
     drawn = averages.softmax_monte_carlo(mu, C, draws)
     assert np.abs(drawn - want).max() < 0.02
+
+
+@pytest.mark.parametrize("mu", [-900.0, -40.0, 0.0, 0.7, 900.0])
+@pytest.mark.parametrize("t", [0, 1])
+def test_the_blurred_step_joins_the_other_rule(mu, t, monkeypatch):
+    """Both rules, just where one takes over; the other is past its best."""
+    s2 = (1.01 * averages.WIDE) ** 2
+    blurred = averages.logistic(mu, s2, t)
+    monkeypatch.setattr(averages, "WIDE", np.inf)
+    for side, other in zip(blurred, averages.logistic(mu, s2, t), strict=True):
+        np.testing.assert_allclose(side, other, rtol=1e-10)
+
+
+def test_wide_gaussians_take_no_longer():
+    """A prior variance of 1e12, twelve thousand times."""
+    mu = np.linspace(-1e6, 1e6, 12000)
+    log_Z, d1, d2 = averages.logistic(mu, 1e12)
+    step = averages.probit(mu, 1e12)
+    for side, other in zip((log_Z, d1, d2), step, strict=True):
+        np.testing.assert_allclose(side, other, rtol=1e-5)

@@ -403,7 +403,7 @@ def test_duplicated_inputs_are_no_trouble(problem):
 
 
 @BOTH
-@pytest.mark.parametrize("variance", [1e-12, 1e4])
+@pytest.mark.parametrize("variance", [1e-12, 1e12])
 def test_extreme_amplitudes_give_an_answer_or_a_flag(
     problem, likelihood, variance
 ):
