@@ -427,7 +427,7 @@ REPLACED = (
     ("had the opposite sign", lambda x: -x),
     ("were doubled (a factor 2)", lambda x: 2 * x),
     ("were halved (a factor ½)", lambda x: x / 2),
-    ("were its reciprocal", lambda x: 1 / x),
+    ("were its reciprocal", lambda x: np.divide(1.0, x)),
 )
 TERMS = ((1, ""), (0, "is missing"), (-1, "has the wrong sign"),
          (2, "has a factor 2"), (0.5, "has a factor ½"))  # fmt: skip

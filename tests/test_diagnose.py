@@ -292,3 +292,16 @@ def test_resemblance_names_only_what_differs():
     assert diagnose.resemblance(A.T, A) == " (it is transposed)"
     assert diagnose.resemblance(A + 1e-9, A) == ""
     assert diagnose.resemblance(A * A, A) == ""
+
+
+def test_a_number_that_is_zero_has_no_reciprocal():
+    """It is an argument like any other, and no reason to stop."""
+    at = [(0.4, 1.0), (-2.1, 1.0), (0.8, 0.0)]
+
+    def right(mu, t):
+        return np.array([np.sin(mu) + t, mu**2])
+
+    found = diagnose.diagnose(lambda mu, t: np.e * right(mu, t), right, at)
+    assert found == ("not yet", diagnose.UNEXPLAINED)
+    found = diagnose.diagnose(lambda mu, t: right(mu, 1 - t), right, at)
+    assert found == ("not yet", "it is as if `t` were 1 minus itself")
