@@ -29,7 +29,8 @@ class World:
     b: float = 100.0  # variance of the prior of theta
 
     def __post_init__(self):
-        if not 0 <= self.w < 1:
+        w = validate.real("w", self.w)
+        if w.shape != () or not 0 <= w < 1:
             raise ValueError(f"w must lie in [0, 1), got {self.w}")
         for name in "ab":
             validate.positive(name, getattr(self, name))
@@ -40,7 +41,8 @@ class World:
 
 def draw(rng, N, theta, world):
     """x_n ~ (1 - w) N(theta, I) + w N(0, a I): X (N, D), PRML (10.209)."""
-    theta = np.atleast_1d(theta)
+    theta = np.atleast_1d(validate.real("theta", theta))
+    theta = validate.vector("theta", theta, theta.size, "dimension")
     noise = rng.standard_normal((N, len(theta)))
     junk = rng.random((N, 1)) < world.w
     return np.where(junk, np.sqrt(world.a) * noise, theta + noise)

@@ -99,7 +99,7 @@ def inconsistency(m_t, v_t, m, v):
     if not v > 0:
         return 0.0 if v == 0 else np.inf
     gap = np.max(np.abs(m_t - m)) / np.sqrt(v)
-    return float(max(gap, abs(v_t / v - 1)))
+    return float(np.maximum(gap, abs(v_t / v - 1)))  # NaN stays NaN
 
 
 def dot(x, y):
@@ -129,7 +129,7 @@ def adf(Phi, t, *, alpha=1.0, order=None, average=averages.probit):
     m, S, log_Z = np.zeros(len(alpha)), np.diag(1 / alpha), []
     for n in order:
         g = S @ Phi[n]
-        step, d1, d2 = average(Phi[n] @ m, Phi[n] @ g, t[n])
+        step, d1, d2 = _derivatives(average, Phi[n] @ m, Phi[n] @ g, t[n])
         m, S = m + g * d1, S + np.outer(g, g) * d2
         log_Z.append(float(step))
     return Filtered(m, S, np.array(log_Z), float(np.sum(log_Z)))
@@ -184,14 +184,14 @@ class _Weights:
         m_c, v_c = cavity(m, v, tau, nu)
         if not v_c >= 0:
             return np.inf
-        _, d1, d2 = self.average(m_c, v_c, self.t[n])
+        _, d1, d2 = _derivatives(self.average, m_c, v_c, self.t[n])
         new = site(m_c, v_c, d1, d2)
         up, push = self.damping * (np.array(new) - [tau, nu])
         k = 1 + up * v
         self.m = self.m + g * ((push - up * m) / k)
         self.S = self.S - np.outer(g, g) * (up / k)
         self.tau[n], self.nu[n] = tau + up, nu + push
-        return inconsistency(m_c + v_c * d1, v_c + v_c**2 * d2, m, v)
+        return inconsistency(m_c + v_c * d1, v_c * (1 + v_c * d2), m, v)
 
     def cavities(self):
         """m_c, v_c of all a_n."""
@@ -220,7 +220,7 @@ def sweep(visit, order, tol, max_sweeps, renew=lambda: None):
     if not max_sweeps >= 1:
         raise ValueError(f"max_sweeps must be at least 1, got {max_sweeps}")
     for _ in range(max_sweeps):
-        trace.append(max(visit(n) for n in order))
+        trace.append(float(np.max([visit(n) for n in order])))
         renew()
         if trace[-1] <= tol:
             break
@@ -259,6 +259,17 @@ def share(damping):
     if not 0 < damping <= 1:
         raise ValueError(f"damping must lie in (0, 1], got {damping}")
     return float(damping)
+
+
+def _derivatives(average, m, v, t):
+    """ln Z and its derivatives d1, d2, or ValueError unless they are finite."""
+    log_Z, d1, d2 = average(m, v, t)
+    if not np.isfinite(d1 + d2):
+        raise ValueError(
+            f"average must give finite derivatives; got {d1} and {d2} for "
+            f"N({m:g}, {v:g}) and t = {t:g}"
+        )
+    return log_Z, d1, d2
 
 
 def _problem(Phi, t, alpha):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import integrate, optimize, stats
 
 from prml4 import clutter, ep, newton
 
@@ -343,7 +343,7 @@ def test_damping_mends_both():
 
 def test_what_is_refused(X):
     """ValueErrors that say what arrived."""
-    for w in (-0.1, 1.0, np.nan):
+    for w in (-0.1, 1.0, np.nan, [0.5, 0.5]):
         with pytest.raises(ValueError, match="w must lie"):
             clutter.World(w=w)
     for name in "ab":
@@ -357,3 +357,68 @@ def test_what_is_refused(X):
         clutter.fit(X, WORLD, damping=2)
     with pytest.raises(ValueError, match="once"):
         clutter.fit(X, WORLD, order=[0])
+    for w in ("half", None):
+        with pytest.raises(ValueError, match="^w must"):
+            clutter.World(w=w)
+    for theta in (np.nan, np.ones((2, 2))):
+        with pytest.raises(ValueError, match="theta"):
+            clutter.draw(np.random.default_rng(1), 3, theta, WORLD)
+
+
+def test_no_damping_helps_eight_points():
+    """A sweep's derivative at the fixed point is above one for all steps."""
+    world, k = clutter.World(), 8
+    X = clutter.draw(np.random.default_rng(35), k, 2.0, world)
+    with pytest.warns(UserWarning):
+        p = clutter.fit(X, world, damping=0.02, max_sweeps=400)
+    z = np.r_[p.tau, p.nu[:, 0]]
+    root = optimize.root(clutter.drift, z, args=(X, world), tol=1e-12)
+    assert root.success
+
+    def swept(z, damping):
+        tau, nu = z[:k], z[k:, None]
+        for n in range(k):
+            tau, nu, _ = clutter.update(n, tau, nu, X, world, damping)
+        return np.r_[tau, nu[:, 0]]
+
+    np.testing.assert_allclose(swept(root.x, 0.7), root.x, atol=1e-8)
+    for damping in (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0):
+        J = [
+            swept(root.x + e, damping) - swept(root.x - e, damping)
+            for e in 1e-6 * np.eye(2 * k)
+        ]
+        radius = np.abs(np.linalg.eigvals(np.array(J) / 2e-6)).max()
+        assert radius > 1 + 0.4 * damping
+
+
+def test_evidence_as_prml_prints_it_fails_for_one_point():
+    """(10.222) and (10.223) literally, D = 1, where EP is exact; mended not."""
+    b, X = WORLD.b, np.array([[2.2]])
+    p = clutter.fit(X, WORLD)
+    v_n, m_n = 1 / p.tau[0], p.nu[0, 0] / p.tau[0]
+    Z_1 = integrate.quad(
+        lambda s: np.exp(clutter.log_joint(np.array([s]), X, WORLD)), -60, 60
+    )[0]
+    N = stats.norm.pdf(m_n, 0, (v_n + b) ** 0.5)
+    B = p.m[0] ** 2 / p.S - m_n**2 / v_n
+    s_n = Z_1 / ((2 * np.pi * v_n) ** 0.5 * N)
+    printed = (2 * np.pi * p.S) ** 0.5 * np.exp(B / 2)
+    printed *= s_n / (2 * np.pi * v_n) ** 0.5
+    assert abs(np.log(printed / Z_1)) > 0.1
+    once = s_n / (2 * np.pi * b) ** 0.5
+    mended = (2 * np.pi * p.S) ** 0.5 * np.exp(B / 2) * once
+    assert mended == pytest.approx(Z_1, rel=1e-9)
+
+
+def test_second_moment_needs_the_variance_of_the_cavity():
+    """PRML (10.245) lacks the last term of 2 v^2 d + 2 m_t m - m^2 + D v."""
+    m, v, world = np.array([0.7, -0.4]), 1.3, clutter.World(w=0.0)
+    far = np.array([0.5, 2.0])
+    h = 1e-5
+    high = clutter.tilted(far, m, v + h, world)[0]
+    low = clutter.tilted(far, m, v - h, world)[0]
+    _, _, m_t, v_t = clutter.tilted(far, m, v, world)
+    assert v_t == pytest.approx(1 / (1 / v + 1))  # conjugate: no clutter
+    want = m_t @ m_t + 2 * v_t
+    printed = v**2 * (high - low) / h + 2 * m_t @ m - m @ m
+    assert printed + 2 * v == pytest.approx(want, rel=1e-8)

@@ -364,3 +364,42 @@ def test_priors_of_any_width(alpha, rng):
     assert p.converged and np.isfinite([p.log_evidence, *p.m]).all()
     assert -20 * np.log(2) - 1e-9 < p.log_evidence < 0
     assert p.tau.min() > 0
+
+
+def test_an_average_that_is_no_number_is_named():
+    """Not believed in silence, even where the row before it says nothing."""
+
+    def broken(mu, s2, t):
+        return 0.0 * mu, np.nan if s2 > 0 else 0.0, 0.0 * mu
+
+    for f in (ep.fit, ep.adf):
+        with pytest.raises(ValueError, match=r"average must give .* got nan"):
+            f([[0.0], [1.0]], [0, 1], average=broken)
+
+
+def test_a_sweep_does_not_overlook_what_is_no_number():
+    """NaN is the largest inconsistency, wherever it occurs."""
+    assert np.isnan(ep.sweep([0.0, np.nan, 1.0].__getitem__, range(3), 1, 1))
+    assert np.isnan(ep.inconsistency(1.0, np.nan, 1.0, 4.0))
+    assert np.isnan(ep.inconsistency(np.nan, 4.0, 1.0, 4.0))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e-100, 1e6, 1e100])
+def test_features_of_any_size(scale, rng):
+    """No overflow; above one the size sets the unit of the weights only."""
+    Phi = np.array([[1.0, 0.5], [1.0, -0.3], [1.0, 2.0]])
+    p = ep.fit(scale * Phi, [0, 1, 1])
+    assert p.converged and np.isfinite([p.log_evidence, *p.m]).all()
+    if scale > 1:
+        wide = ep.fit(Phi, [0, 1, 1], alpha=1e-12)
+        np.testing.assert_allclose(scale * p.m, wide.m, rtol=1e-4)
+        np.testing.assert_allclose(scale**2 * p.S, wide.S, rtol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-4, 1.0])
+def test_opposite_labels_of_one_row_leave_no_mean(alpha):
+    """From a prior of any width, with cavities far wider than q."""
+    p = ep.fit([[1.0], [1.0]], [0, 1], alpha=alpha)
+    assert p.converged and p.m[0] == pytest.approx(0, abs=1e-10)
+    assert 0 < p.S[0, 0] < 1 / alpha
