@@ -123,6 +123,9 @@ def test_moments_on_a_grid():
     log_p = stats.norm.logpdf(grid, 1.5, 1.2) - 2000
     log_Z, m, v = ep.moments_on_grid(log_p, grid)
     np.testing.assert_allclose([log_Z, m, v], [-2000, 1.5, 1.44], rtol=1e-10)
+    far = np.linspace(-120, 120, 12001)  # a step of 0.02 far from zero
+    log_Z, _, _ = ep.moments_on_grid(stats.norm.logpdf(far, 1.5, 1.2), far)
+    assert log_Z == pytest.approx(0, abs=1e-14)
 
 
 # Filtering.
