@@ -113,7 +113,9 @@ def test_quadrature_is_absolute(mu, s2):
     assert abs(averages.quadrature(mu, s2) - p) < 1e-13
 
 
-@pytest.mark.parametrize("s2", [1e-6, 0.1, 0.13, 2.0, 2.1, 60.0, 1e3, 1e4])
+@pytest.mark.parametrize(
+    "s2", [1e-6, 0.1, 0.13, 2.0, 2.1, 60.0, 80.9, 81.0, 150.0, 1e3, 1e4]
+)
 def test_the_poles_are_taken_off(s2):
     """At every level, narrow to very wide, the error is rounding."""
     mu = np.linspace(-90, 90, 721)
@@ -133,6 +135,57 @@ def test_poles_against_the_sum_itself():
 
     found = sum(averages.poles(mu, s, h, (2 * k + 1) * np.pi) for k in range(9))
     np.testing.assert_allclose(found, total(h / 8) - total(h), rtol=1e-6)
+
+
+def test_pairs_are_the_plain_sum():
+    """Term by term, on both sides of zero; far out without overflow."""
+    mu, s, h = np.array([-40.0, -2.0, 0.0, 1.5, 30.0]), np.full(5, 3.0), 0.4
+    x = h * np.arange(-20, 21)
+    density = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+    want = h * density @ special.sigmoid(mu + 3.0 * x[:, None])
+    np.testing.assert_allclose(averages._pairs(mu, s, h), want, 1e-12)
+    far = averages.quadrature([-1e200, -1e8, 1e8], 64.0)
+    np.testing.assert_allclose(far, [0, 0, 1], atol=1e-15)
+
+
+@pytest.mark.parametrize("s", [9.0, 13.0, 1e3])
+def test_series_has_the_promised_error(s):
+    """Forty digits against it; means out to where all is 0 or 1."""
+    mu = s * np.array([-60.0, -3.0, -0.4, 0.0, 1.3, 60.0])
+    found = averages.series(mu, np.full(6, s))
+    assert found[0] == 0 and found[3] == 0.5 and found[5] == 1
+    with mp.workdps(40):
+        for k in (1, 2, 4):
+            e = [mp.mpf(j) / 4 for j in range(-400, 401)]
+            noise = [mp.exp(-x) / (1 + mp.exp(-x)) ** 2 / 4 for x in e]
+            want = mp.fsum(
+                n * mp.ncdf((mp.mpf(mu[k]) - x) / mp.mpf(s))
+                for n, x in zip(noise, e, strict=True)
+            )
+            assert abs(found[k] - want) < 1e-14
+
+
+def test_any_width_is_answered_at_once():
+    """s2 up to 1e300: a step, blurred; no array grows with the width."""
+    s2 = np.array([1e4, 1e8, 1e12, 1e300])
+    p = averages.quadrature(0.7 * np.sqrt(s2), s2)
+    np.testing.assert_allclose(p, special.normal_cdf(0.7), atol=1e-4)
+    np.testing.assert_allclose(p[2:], special.normal_cdf(0.7), rtol=1e-12)
+    tiny = averages.quadrature(3.0, 1e12) - 0.5
+    np.testing.assert_allclose(tiny, 3e-6 / np.sqrt(2 * np.pi), 1e-9)
+
+
+@pytest.mark.parametrize("mu", [-0.2, -0.5, -0.9, -1.0, -3.0])
+def test_wide_and_far_below(mu):
+    """Z(mu) = exp(mu + s^2/2) Z(-mu - s^2), also where exp(mu) is nothing."""
+    s2 = 1e5
+    log_Z, d1, d2 = averages.logistic(mu * s2, s2)
+    other = averages.logistic(-mu * s2 - s2, s2)
+    atol = 1e-15
+    np.testing.assert_allclose(log_Z, (mu + 0.5) * s2 + other[0], 1e-13)
+    np.testing.assert_allclose([d1, d2], [1 - other[1], other[2]], 1e-9, atol)
+    want = -mu if mu > -1 else 1 - (mu == -1) * np.sqrt(2 / np.pi / s2)
+    np.testing.assert_allclose(d1, want, rtol=1e-3)
 
 
 def test_gauss_hermite_is_gauss_hermite():
@@ -190,7 +243,54 @@ def test_bad_input_is_refused(mu, s2, t, said):
             average(mu, s2, t)
 
 
+@pytest.mark.parametrize(
+    "scheme",
+    [averages.plug_in, averages.mackay, averages.exact_probit, averages.kappa],
+)
+@pytest.mark.parametrize("s2", [-1.0, np.nan])
+def test_closed_forms_refuse_what_is_no_variance(scheme, s2):
+    """No NaN in silence."""
+    with pytest.raises(ValueError, match="variance >= 0"):
+        scheme(s2) if scheme is averages.kappa else scheme(1.0, [2.0, s2])
+
+
+def test_draws_are_looked_at_and_worked_off_in_blocks(monkeypatch):
+    """None, NaN and a wrong shape are named; blocks change nothing."""
+    mu, z = np.linspace(-3, 3, 7), np.array([0.5, -1.0, 2.0])
+    whole = averages.monte_carlo(mu, 2.0, z)
+    C = np.tile(np.eye(2), (7, 1, 1))
+    pairs = np.column_stack([mu, -mu]), C, np.column_stack([z, -z])
+    both = averages.softmax_monte_carlo(*pairs)
+    monkeypatch.setattr(averages, "NODES", 6)
+    np.testing.assert_array_equal(averages.monte_carlo(mu, 2.0, z), whole)
+    np.testing.assert_array_equal(averages.softmax_monte_carlo(*pairs), both)
+    for bad in ([], [np.nan], np.ones((2, 2))):
+        with pytest.raises(ValueError, match="draws must be finite"):
+            averages.monte_carlo(0.0, 1.0, bad)
+
+
 # Several classes.
+
+
+@pytest.mark.parametrize(
+    "mu,C,said",
+    [
+        ([[np.nan, 1.0]], [np.eye(2)], "must be finite"),
+        ([[0.0, 1.0]], [np.eye(3)], r"got shapes \(1, 2\) and \(1, 3, 3\)"),
+        ([[0.0, 1.0]], [np.diag([1.0, -1.0])], "got an eigenvalue of -1"),
+        ([[0.0, 1.0]], [1e8 * np.eye(2)], "grid over 2 activations is too"),
+    ],
+)
+def test_bad_activations_are_named(mu, C, said):
+    """Before any grid is laid out."""
+    with pytest.raises(ValueError, match=said):
+        averages.softmax_grid(mu, C)
+
+
+def test_pairs_far_out_are_silent():
+    """A probability of zero is no warning."""
+    y = averages.softmax_pairs([[-1e5, 1.0]], [np.eye(2)])
+    assert y[0, 0] == 0 and abs(y.sum() - 1) < 1e-15
 
 
 @pytest.fixture
