@@ -47,13 +47,13 @@ class Conditional:
         """m = c^T C_t^{-1} t, v = c_ss - c^T C_t^{-1} c, PRML (6.66-67).
 
         Of f: the noise of a new target is not part of v. A variance that
-        rounding has made negative is 0.
+        rounding has made negative is 0, if by less than 1e-6 of c_ss.
         """
         c_star = self._cross(c_star)
         c_ss = validate.vector("c_ss", c_ss, c_star.shape[1], "new point")
         v = solve_triangular(self.L, c_star, lower=True)
-        variance = c_ss - np.einsum("nm,nm->m", v, v)
-        return c_star.T @ self.weights, np.maximum(variance, 0.0)
+        variance = _not_negative(c_ss - np.einsum("nm,nm->m", v, v), c_ss)
+        return c_star.T @ self.weights, variance
 
     def covariance(self, c_star, C_ss):
         """C_ss - c^T C_t^{-1} c: what is left of the prior's, PRML (2.82)."""
@@ -61,7 +61,9 @@ class Conditional:
         n = c_star.shape[1]
         C_ss = validate.symmetric("C_ss", C_ss, [(n, n)])
         v = solve_triangular(self.L, c_star, lower=True)
-        return C_ss - v.T @ v
+        rest = C_ss - v.T @ v
+        _not_negative(rest.diagonal(), C_ss.diagonal())
+        return rest
 
     def _cross(self, c_star):
         """c_star as an array (N, n)."""
@@ -72,6 +74,19 @@ class Conditional:
                 f"target; got {c_star.shape}"
             )
         return c_star
+
+
+def _not_negative(variance, prior):
+    """max(variance, 0); Indefinite where it is below -1e-6 of the prior's."""
+    worst = int(np.argmin(variance + 1e-6 * prior))
+    if variance[worst] < -1e-6 * prior[worst] or prior[worst] < 0:
+        raise validate.Indefinite(
+            f"the variance of new point {worst} is {variance[worst]:.2g} of "
+            f"{prior[worst]:.2g}: either these are not covariances of the "
+            "kernel that C is of, or C is so nearly singular that rounding "
+            "decides; then say how much noise there is, or add a jitter"
+        )
+    return np.maximum(variance, 0.0)
 
 
 def condition(C, t, *, noise=0.0, jitter=0.0):
@@ -123,7 +138,9 @@ def _determined(C, n, scale):
     """Which value the others determine, and what to do about it."""
     same = np.flatnonzero((C[:n, n] == C[n, n]) & (C.diagonal()[:n] == C[n, n]))
     why = "the values at other points determine it"
-    if same.size:
+    if C[n, n] <= 0:
+        why = "the prior says that it is 0"
+    elif same.size:
         why = f"the point is the same as point {same[0]}"
     return (
         f"C is singular to rounding: nothing is left of the variance of value "
@@ -142,9 +159,14 @@ def draws(rng, C, count, mean=0.0):
     """f ~ N(mean, C), count rows (count, N), PRML 6.4.1.
 
     By f = mean + U diag(lambda)^{1/2} U^T z: a draw needs a root of C and not
-    its inverse, so that a singular C is welcome. This root is unique.
+    its inverse, so that a singular C is welcome. This root is unique. The
+    mean is one number or (N,).
     """
     C = validate.kernel_matrix(C)
+    mean = validate.real("mean", mean)
+    mean = validate.vector(
+        "mean", mean if mean.ndim else np.full(len(C), mean), len(C), "value"
+    )
     values, U = np.linalg.eigh(C)
     root = (U * np.sqrt(np.maximum(values, 0.0))) @ U.T
     return mean + rng.standard_normal((count, len(C))) @ root
@@ -154,11 +176,13 @@ def weight_space(Phi, t, *, alpha, noise):
     """m_N = S_N Phi^T t / noise, S_N^{-1} = P + Phi^T Phi / noise, PRML (3.50).
 
     The posterior of the weights of f = Phi w under w ~ N(0, P^{-1}), P =
-    diag(alpha); noise is one positive number.
+    diag(alpha) > 0; noise is one positive number.
     """
     Phi = validate.design(Phi)
     t = validate.vector("t", t, len(Phi), "row of Phi")
     alpha = validate.precisions(alpha, Phi.shape[1])
+    if alpha.min() <= 0:
+        raise ValueError(f"alpha must be > 0, no flat prior; got {alpha.min()}")
     noise = validate.positive("noise", noise)
     factor = cho_factor(np.diag(alpha) + Phi.T @ Phi / noise)
     S_N = cho_solve(factor, np.eye(len(alpha)))
@@ -247,12 +271,16 @@ def sensitivity(kernel, X, inference, theta, moves=(-1.0, 1.0)):
     """inference(C(theta + h e_j)) - inference(C(theta)), (P, len(moves)).
 
     Next to 0 where the data do not care for a hyperparameter: its maximum is
-    at infinity, or everywhere.
+    at infinity, or everywhere. -inf where the matrix cannot be factorised.
     """
+    theta = np.atleast_1d(validate.real("theta", theta))
     here = inference(kernel(theta, X))[0]
 
     def change(step):
-        return inference(kernel(theta + step, X))[0] - here
+        try:
+            return inference(kernel(theta + step, X))[0] - here
+        except np.linalg.LinAlgError:
+            return -np.inf
 
     axes = np.eye(len(theta))
     return np.array([[change(h * e) for h in moves] for e in axes])
@@ -262,7 +290,10 @@ def _ascend(objective, theta, tol, max_iter):
     """BFGS on the negative log evidence from one start."""
     value, g = objective(theta)
     if not (np.isfinite(value) and np.isfinite(g).all()):
-        raise ValueError(f"the log evidence at the start {theta} is {value}")
+        raise ValueError(
+            f"at the start {theta} the log evidence is {value}, its gradient "
+            f"{g}; both must be finite"
+        )
     B = np.eye(len(theta)) / max(np.abs(g).max(), 1.0)  # inverse Hessian
     path, trace, calls, moved = [theta], [value], 1, True
     while True:
@@ -323,6 +354,7 @@ def _try(objective, theta):
     if np.abs(theta).max() > WIDEST:
         return -np.inf, theta
     try:
-        return objective(theta)
+        value, g = objective(theta)
     except np.linalg.LinAlgError:
         return -np.inf, theta
+    return (value, g) if np.isfinite(g).all() else (-np.inf, theta)

@@ -219,20 +219,22 @@ def matern(nu=1.5, scales=1):
 def periodic(period=None):
     """k = exp(-2 sum_d sin^2(pi (x_d - z_d) / p) / l^2), MacKay (1998).
 
-    A period p that is known is given, and no hyperparameter then.
+    A period p that is known is given, and no hyperparameter then. Points are
+    put on the circle one by one: any p, however short, gives covariances.
     """
     known = None if period is None else validate.positive("period", period)
 
-    def gaps(theta, X, Z):
-        """pi (x_d - z_d) / p, one column after another."""
-        turn = np.pi / (np.exp(theta[1]) if known is None else known)
-        return (
-            turn * np.subtract.outer(x, z)
-            for x, z in zip(X.T, Z.T, strict=True)
-        )
+    def angles(theta, X, origin):
+        p = np.exp(theta[1]) if known is None else known
+        return np.pi * (X - origin).T / p
 
     def squares(theta, X, Z):
-        sines = (np.sin(gap) for gap in gaps(theta, X, Z))
+        origin = X.mean(axis=0)
+        pairs = zip(
+            *(np.mod(angles(theta, A, origin), np.pi) for A in (X, Z)),
+            strict=True,
+        )
+        sines = (np.sin(np.subtract.outer(x, z)) for x, z in pairs)
         return sum(sine * sine for sine in sines) / np.exp(2 * theta[0])
 
     def differentiate(theta, X):
@@ -243,7 +245,9 @@ def periodic(period=None):
     def slopes(theta, X, s2, k):
         yield 4 * k * s2
         if known is None:
-            turns = sum(gap * np.sin(2 * gap) for gap in gaps(theta, X, X))
+            turned = angles(theta, X, X.mean(axis=0))
+            gaps = (np.subtract.outer(x, x) for x in turned)
+            turns = sum(gap * np.sin(2 * gap) for gap in gaps)
             yield 2 * np.exp(-2 * theta[0]) * k * turns
 
     return Kernel(
@@ -328,11 +332,11 @@ def _scaled(X, log_lengths):
 
 def _names(what, scales):
     """Names of `scales` hyperparameters of the same kind."""
-    if scales != int(scales) or scales < 1:
+    if not isinstance(scales, int | np.integer) or scales < 1:
         raise ValueError(f"scales must be a whole number >= 1; got {scales}")
     if scales == 1:
         return (what,)
-    return tuple(f"{what} {d + 1}" for d in range(int(scales)))
+    return tuple(f"{what} {d + 1}" for d in range(scales))
 
 
 def _unit(theta, X):

@@ -88,7 +88,7 @@ def test_a_repeated_point_is_named_and_jitter_shows():
     ):
         with pytest.raises(gp.SingularKernel, match=said):
             gp.condition(KERNEL([0.0, 0.0], x), np.ones(len(x)))
-    with pytest.raises(gp.SingularKernel, match="value 0;"):
+    with pytest.raises(gp.SingularKernel, match="value 0; the prior says"):
         gp.condition(kernels.linear()([0.0], [0.0, 1.0]), np.ones(2))
     assert gp.condition(C, np.ones(4), noise=0.1).jitter == 0.0
     with pytest.raises(gp.SingularKernel):  # what exact arithmetic would do
@@ -233,6 +233,39 @@ def test_sensitivity_shows_what_the_data_do_not_know(rng):
     np.testing.assert_allclose(change[1, 0], want - best.log_evidence)
 
 
+def test_sensitivity_where_the_matrix_cannot_be_factorised():
+    """-inf, and numbers on the other side."""
+    x = np.linspace(0, 1, 12)
+    change = gp.sensitivity(
+        KERNEL, x, gp.regression(np.sin(9 * x)), [0, -1.5], moves=(-0.5, 3)
+    )
+    assert np.isneginf(change[1, 1])
+    assert np.isfinite(change).sum() == 3
+
+
+def test_trials_without_a_gradient_are_stepped_back_from():
+    """A gradient of NaN: not taken, not converged, nothing NaN returned."""
+
+    def inference(C):
+        beyond = np.nan if C[0, 0] > 2.0 else 1.0
+        return float(C[0, 0]), beyond * np.diag([1.0, 0.0])
+
+    with pytest.warns(NotConverged):
+        best = gp.optimise(kernels.constant(), [1, 2], inference, [0.0])
+    assert 1.5 < best.log_evidence <= 2.0 and np.isfinite(best.gradient).all()
+
+
+def test_small_negative_variances_only_are_rounding():
+    """0 down to -1e-6 of the prior's, and not beyond."""
+    c = np.array([[1.0], [0.0]])
+    g = gp.condition(np.eye(2), [3, 4])
+    assert g.predict(c, [1 - 5e-7])[1] == 0.0
+    assert g.covariance(c, [[2.0]]) == 1.0
+    for call in (g.predict, lambda c, c_ss: g.covariance(c, [c_ss])):
+        with pytest.raises(validate.Indefinite, match="of new point 0 is -2e-"):
+            call(c, [1 - 2e-6])
+
+
 def test_update_meets_the_secant_condition(rng):
     """B y = s, symmetric, and s^T y / y^T y elsewhere after the first step."""
     A = rng.standard_normal((4, 4))
@@ -360,6 +393,24 @@ def bad(call, said):
         bad(
             lambda: gp.draws(np.random.default_rng(0), [[1, 2], [2, 1]], 1),
             "eigenvalue",
+        ),
+        bad(
+            lambda: gp.draws(np.random.default_rng(0), np.eye(2), 1, [1, 2, 3]),
+            "mean must",
+        ),
+        bad(
+            lambda: gp.draws(np.random.default_rng(0), np.eye(2), 1, np.nan),
+            "mean must be finite",
+        ),
+        bad(
+            lambda: gp.weight_space(np.eye(2), [1, 2], alpha=0, noise=1),
+            "alpha must be > 0",
+        ),
+        bad(
+            lambda: gp.optimise(
+                KERNEL, [1, 2], lambda C: (1.0, np.nan * C), np.zeros(2)
+            ),
+            "its gradient",
         ),
         bad(
             lambda: gp.weight_space(np.eye(2), [1, 2], alpha=1, noise=0),

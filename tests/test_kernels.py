@@ -189,6 +189,18 @@ def test_positive_semidefinite_whatever_the_scales(log_v, log_l, seed):
         assert all(np.isfinite(slope).all() for slope in slopes)
 
 
+@pytest.mark.parametrize("log_p", [-230.0, -60.0, -36.0, -30.0, 0.0, 60.0])
+def test_periods_of_any_length_give_covariances(log_p, rng):
+    """Positive semi-definite where x / p has no digits after the point."""
+    x = 5 * rng.standard_normal(9)
+    C, slopes = kernels.periodic().with_gradients([0.0, log_p], x)
+    assert np.linalg.eigvalsh(C)[0] >= -1e-14
+    assert all(np.isfinite(slope).all() for slope in slopes)
+    there = kernels.periodic()([0.3, 0.1], x + 2.0**30, x[:4] + 2.0**30)
+    here = kernels.periodic()([0.3, 0.1], x, x[:4])
+    np.testing.assert_allclose(there, here, rtol=1e-5)
+
+
 def test_one_dimension_may_be_a_vector(rng):
     """X (N,) and X (N, 1) are the same points."""
     x = rng.standard_normal(5)
@@ -226,6 +238,8 @@ def test_integers_float32_and_strides(rng):
         (lambda k: kernels.matern(1.0), "nu must be"),
         (lambda k: kernels.matern(0.5, 0), "scales must be"),
         (lambda k: kernels.linear(1.5), "scales must be"),
+        (lambda k: kernels.matern(0.5, np.nan), "scales must be"),
+        (lambda k: k([0, 0, 0], np.empty((3, 0))), "one column"),
         (lambda k: kernels.periodic(-1), "period must be one positive"),
     ],
 )
