@@ -194,7 +194,7 @@ def quadrature(mu, s2):
         total = _pairs(m, d, h)
         for k in range(level - 1):
             total += poles(m, d, h, (2 * k + 1) * np.pi)
-        p[some] = total.clip(0, 1)
+        p[some] = total
     return p.reshape(shape)[()]
 
 

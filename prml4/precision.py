@@ -36,6 +36,7 @@ def evidence_gradient(
     moves ln|A|. Summed over j for a precision that all share.
     """
     root = inv(q.cholesky)
+    alpha = validate.precisions(alpha, len(q.mode))
     m0 = validate.vector_or_zeros("m0", m0, len(q.mode), "column")
     d = q.mode - m0
 

@@ -22,6 +22,15 @@ def elliptical(log_likelihood, mean, cholesky, rng, n, *, burn=200, thin=1):
     Starts at the mean, forgets `burn` steps, keeps every thin-th.
     """
     mean, L = _prior(mean, cholesky)
+    for name, value, least in (
+        ("n", n, 0),
+        ("burn", burn, 0),
+        ("thin", thin, 1),
+    ):
+        if value != int(value) or value < least:
+            raise ValueError(
+                f"{name} must be a whole number >= {least}; got {value}"
+            )
     w, level = np.zeros(len(mean)), float(log_likelihood(mean))
     if not np.isfinite(level):
         raise ValueError(f"log_likelihood must be finite at mean; got {level}")
@@ -46,6 +55,8 @@ def _step(log_likelihood, mean, w, level, L, rng):
     while True:
         new = w * np.cos(theta) + nu * np.sin(theta)
         level = float(log_likelihood(mean + new))
+        if not level < np.inf:
+            raise ValueError(f"log_likelihood must be < inf; got {level}")
         if level >= floor:
             return new, level
         low, high = (theta, high) if theta < 0 else (low, theta)
@@ -53,7 +64,7 @@ def _step(log_likelihood, mean, w, level, L, rng):
 
 
 def _prior(mean, cholesky):
-    """The prior's mean (M,) and lower triangular factor (M, M)."""
+    """The prior's mean (M,) and a root (M, M) of its covariance."""
     mean = validate.finite("mean", validate.real("mean", mean))
     L = validate.finite("cholesky", validate.real("cholesky", cholesky))
     if mean.ndim != 1 or L.shape != (len(mean), len(mean)):
@@ -67,13 +78,21 @@ def _prior(mean, cholesky):
 def effective_size(draws):
     """n / (1 + 2 sum_k rho_k) of every column, Geyer (1992).
 
-    Autocorrelations are summed in pairs while a pair is positive.
+    Autocorrelations are summed in pairs while a pair is positive. A column
+    that never moved is worth one draw.
     """
-    x = np.asarray(draws, float) - np.mean(draws, axis=0)
-    n = len(x)
+    x = np.asarray(draws, float)
+    if x.ndim != 2 or len(x) < 2 or not np.isfinite(x).all():
+        raise ValueError(
+            f"draws must be finite, (n, M) with n >= 2; got shape {x.shape}"
+        )
+    still = np.ptp(x, axis=0) == 0
+    x, n = x - x.mean(axis=0), len(x)
+    x[0, still] = 1.0  # anything that can be divided by
     f = np.fft.rfft(x, 2 * n, axis=0)
     rho = np.fft.irfft(np.abs(f) ** 2, axis=0)[:n]
     rho = rho / rho[0]
     pairs = rho[: n - n % 2 : 2] + rho[1::2]
     alive = np.logical_and.accumulate(pairs > 0, axis=0)
-    return n / (2 * np.sum(pairs * alive, axis=0) - 1)
+    size = n / (2 * np.sum(pairs * alive, axis=0) - 1)
+    return np.where(still, 1.0, size)

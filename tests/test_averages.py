@@ -144,6 +144,9 @@ def test_pairs_are_the_plain_sum():
     density = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
     want = h * density @ special.sigmoid(mu + 3.0 * x[:, None])
     np.testing.assert_allclose(averages._pairs(mu, s, h), want, 1e-12)
+    grid = np.linspace(-300, 300, 2001), np.linspace(0.3, 9.5, 47)[:, None]
+    p = averages.quadrature(grid[0], grid[1] ** 2)
+    assert p.min() >= 0 and p.max() <= 1
     far = averages.quadrature([-1e200, -1e8, 1e8], 64.0)
     np.testing.assert_allclose(far, [0, 0, 1], atol=1e-15)
 
@@ -356,6 +359,23 @@ def test_the_blurred_step_joins_the_other_rule(mu, t, monkeypatch):
     monkeypatch.setattr(averages, "WIDE", np.inf)
     for side, other in zip(blurred, averages.logistic(mu, s2, t), strict=True):
         np.testing.assert_allclose(side, other, rtol=1e-10)
+
+
+@pytest.mark.parametrize("mu", [-5.5e4, -4.1e4])
+def test_wide_in_the_tail_against_forty_digits(mu):
+    """Where the tilted density is two exponentials, to 1e-14 of d1 and d2."""
+    s2 = 9e4 + 1.0
+    _, d1, d2 = averages.logistic(mu, s2)
+    with mp.workdps(40):
+        moments = [mp.mpf(0)] * 3
+        for k in range(-1400, 1401):
+            a = mp.mpf(k) / 5
+            f = mp.exp(a * (2 * mu - a) / (2 * s2)) / (1 + mp.exp(-a))
+            moments = [m + f * a**j for j, m in enumerate(moments)]
+        mean = moments[1] / moments[0]
+        var = moments[2] / moments[0] - mean**2
+        assert abs(float(d1) / ((mean - mu) / s2) - 1) < 1e-14
+        assert abs(float(d2) / ((var - s2) / mp.mpf(s2) ** 2) - 1) < 1e-14
 
 
 def test_wide_gaussians_take_no_longer():

@@ -37,6 +37,17 @@ def test_gradient_by_differences(sample, likelihood):
     np.testing.assert_allclose(found, true, rtol=1e-6)
 
 
+def test_gradient_with_other_precisions_is_refused(sample):
+    """One for all, or one for each column."""
+    q = bayes_logistic.fit(*sample, alpha=0.5)
+    each = precision.evidence_gradient(q, *sample, np.full(4, 0.5))
+    np.testing.assert_array_equal(
+        precision.evidence_gradient(q, *sample, 0.5), each
+    )
+    with pytest.raises(ValueError, match=r"shape \(4,\)"):
+        precision.evidence_gradient(q, *sample, np.ones(3))
+
+
 @both
 def test_one_precision_for_all_is_the_best_of_many(sample, likelihood):
     """A fine search along alpha finds nothing better."""

@@ -88,3 +88,29 @@ def test_bad_input_is_refused(rng):
         run(gaussian, [np.nan, 0], L, rng, 5)
     with pytest.raises(ValueError, match="finite at mean; got nan"):
         run(lambda w: np.nan, MEAN, L, rng, 5)
+    for bad in ({"thin": 0}, {"burn": -3}, {"burn": 2.5}):
+        with pytest.raises(ValueError, match="must be a whole number"):
+            run(gaussian, MEAN, L, rng, 5, **bad)
+    with pytest.raises(ValueError, match="n must be a whole number >= 0"):
+        run(gaussian, MEAN, L, rng, -1)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_likelihood_that_breaks_on_the_way_is_named(rng, value):
+    """NaN is no wall, and infinity would hold the chain for ever."""
+
+    def broken(w):
+        return 0.0 if np.array_equal(w, MEAN) else value
+
+    with pytest.raises(ValueError, match="log_likelihood must be < inf"):
+        slice_sampling.elliptical(broken, MEAN, L, rng, 5)
+
+
+def test_effective_size_of_what_is_no_chain(rng):
+    """A column that stands still is one draw; one draw is no chain."""
+    x = np.column_stack([rng.standard_normal(500), np.full(500, 0.3)])
+    size = slice_sampling.effective_size(x)
+    assert size[0] > 300 and size[1] == 1
+    for bad in (x[:, 0], x[:1], [[np.nan, 0.0]] * 9):
+        with pytest.raises(ValueError, match="draws must be finite"):
+            slice_sampling.effective_size(bad)
