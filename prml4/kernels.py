@@ -224,17 +224,12 @@ def periodic(period=None):
     """
     known = None if period is None else validate.positive("period", period)
 
-    def angles(theta, X, origin):
-        p = np.exp(theta[1]) if known is None else known
-        return np.pi * (X - origin).T / p
-
     def squares(theta, X, Z):
+        p = np.exp(theta[1]) if known is None else known
         origin = X.mean(axis=0)
-        pairs = zip(
-            *(np.mod(angles(theta, A, origin), np.pi) for A in (X, Z)),
-            strict=True,
-        )
-        sines = (np.sin(np.subtract.outer(x, z)) for x, z in pairs)
+        ends = (np.fmod(A - origin, p).T for A in (X, Z))  # fmod is exact
+        gaps = (np.subtract.outer(x, z) for x, z in zip(*ends, strict=True))
+        sines = (np.sin(np.pi / p * gap) for gap in gaps)
         return sum(sine * sine for sine in sines) / np.exp(2 * theta[0])
 
     def differentiate(theta, X):
@@ -245,7 +240,7 @@ def periodic(period=None):
     def slopes(theta, X, s2, k):
         yield 4 * k * s2
         if known is None:
-            turned = angles(theta, X, X.mean(axis=0))
+            turned = (np.pi * np.exp(-theta[1]) * x for x in X.T)
             gaps = (np.subtract.outer(x, x) for x in turned)
             turns = sum(gap * np.sin(2 * gap) for gap in gaps)
             yield 2 * np.exp(-2 * theta[0]) * k * turns
