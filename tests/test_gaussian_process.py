@@ -261,6 +261,11 @@ def test_small_negative_variances_only_are_rounding():
     g = gp.condition(np.eye(2), [3, 4])
     assert g.predict(c, [1 - 5e-7])[1] == 0.0
     assert g.covariance(c, [[2.0]]) == 1.0
+    with pytest.raises(validate.Indefinite, match="of new point 1 is -0.5 of"):
+        g.predict(np.eye(2), [1.0, 0.5])
+    with pytest.raises(validate.Indefinite, match="is -1e-09 of -1e-09"):
+        g.predict(0 * c, [-1e-9])
+    assert g.predict(0 * c, [0.0])[1] == 0.0
     for call in (g.predict, lambda c, c_ss: g.covariance(c, [c_ss])):
         with pytest.raises(validate.Indefinite, match="of new point 0 is -2e-"):
             call(c, [1 - 2e-6])
