@@ -290,6 +290,17 @@ def test_bad_activations_are_named(mu, C, said):
         averages.softmax_grid(mu, C)
 
 
+def test_variances_of_differences(vague):
+    """d^T C d with d = e_j - e_k, the last class at rest."""
+    C = np.zeros((4, 3, 3))
+    C[:, :2, :2] = vague[1]
+    d = np.eye(3)[:, None] - np.eye(3)
+    want = np.einsum("jki,nil,jkl->njk", d, C, d)
+    np.testing.assert_allclose(
+        averages._differences(vague[1]), want, atol=1e-14
+    )
+
+
 def test_pairs_far_out_are_silent():
     """A probability of zero is no warning."""
     y = averages.softmax_pairs([[-1e5, 1.0]], [np.eye(2)])

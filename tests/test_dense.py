@@ -65,6 +65,9 @@ def test_a_skew_density_against_adaptive_quadrature():
     assert abs(found.mean[0] - mean) < 1e-9
     assert abs(found.covariance[0, 1] - cross + mean * found.mean[1]) < 1e-9
     assert abs(found.p.sum() - 1) < 1e-12
+    np.testing.assert_allclose(
+        found.average(lambda w: w), found.mean, atol=1e-12
+    )
 
 
 def test_it_says_what_it_cannot_do():
