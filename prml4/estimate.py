@@ -21,6 +21,7 @@ from scipy import integrate
 EPS = float(np.finfo(float).eps)
 RATIO = 2.0  # neighbouring steps of a ladder
 NEARBY = 2.0 ** np.array([-14, -24, -34])  # noise is measured at these h / h_0
+DOUBT = 8.0  # measured noise may be too small by as much
 ROWS = (10, 20, 30, 40, 50)  # a ladder grows until rounding has won
 
 
@@ -162,7 +163,9 @@ def _better(best, values, errors):
 def extrapolate(difference, h0, powers):
     """lim_{h -> 0} of difference(h) = (value, rounding) down a ladder.
 
-    The ladder ends where rounding alone exceeds the best error so far.
+    The ladder ends where rounding alone exceeds the best error so far. Lest
+    noise that was measured too small pass for drift, and spoil good rows, we
+    also try DOUBT times as much: a kink stands out from that as well.
     """
     rows = []
     for length in ROWS:
@@ -171,6 +174,8 @@ def extrapolate(difference, h0, powers):
         values, rounding = (np.array(side) for side in zip(*rows, strict=True))
         with np.errstate(all="ignore"):
             best = richardson(values, powers, rounding)
+            wary = richardson(values, powers, DOUBT * rounding)
+        best = _better(best, wary.value[None], wary.error[None])
         if np.all(rounding[-1] >= best.error):
             break
     return best
@@ -287,9 +292,9 @@ def _prepared(f, x, scale):
 
     def noise(h):
         """eps |f| + eps |x| |f'|, or four measured deviations, if larger."""
-        plus, minus = f(x + h), f(x - h)
-        size = np.abs([plus, minus, f(x)]).max(axis=0)
-        model = EPS * (size + reach * np.abs(plus - minus) / (2 * h))
+        values = np.array([f(x + h), f(x), f(x - h)])
+        slope = np.abs(np.diff(values, axis=0)).max(axis=0) / h
+        model = EPS * (np.abs(values).max(axis=0) + reach * slope)
         return np.fmax(model, measured)
 
     return f, h0, noise

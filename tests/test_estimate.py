@@ -413,3 +413,26 @@ def test_noise_level_finds_the_size_of_planted_noise(rng):
         lambda x: np.sin(x) + 1e-7 * rng.normal(size=200), 0.4, 1e-3
     )
     assert 0.7e-7 < np.median(level) < 1.4e-7
+
+
+def test_noise_that_looks_like_drift_does_not_spoil_good_rows():
+    """A mixture's slope; a parabola so far out that x + h is rounded."""
+    c = 1.9986513460302162
+    slope = estimate.derivative(
+        lambda s: np.logaddexp(-((c + s - 2) ** 2) / 2, -((c + s + 2) ** 2) / 2)
+    )
+    truth = 2 * np.tanh(2 * c) - c
+    assert abs(slope.value - truth) <= slope.error < 1e-13
+    bend = estimate.second_derivative(
+        lambda s: -0.5 * ((1e8 + s - 1e8) / 1e8) ** 2, scale=1e8
+    )
+    assert abs(bend.value + 1e-16) <= bend.error < 1e-28
+
+
+def test_kinks_stand_out_however_near():
+    """sin x + |x - d| / 1000 at 0, d from 1e-15 up: never trusted in vain."""
+    for d in 10.0 ** np.arange(-15, 0.5, 0.5):
+        found = estimate.derivative(
+            lambda s, d=d: np.sin(s) + 1e-3 * np.abs(s - d)
+        )
+        assert abs(found.value - (1 - 1e-3)) <= found.error
