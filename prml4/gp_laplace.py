@@ -28,6 +28,7 @@ POLISH = 1e-2  # of the decrement that counts as none: where to stop, if we may
 EXACT = 1e-4  # what a solve may leave over without being repeated
 STALE = 0.1  # a factor serves until a step has moved some f_n by more
 SINGLE_RANGE = 1e30  # entries that single precision can square and sum
+FOREIGN = 1e-7  # what C a may miss f by, relative to its terms
 NEGATIVE = 1e-8  # share of the prior variance below zero that is rounding
 
 
@@ -182,6 +183,7 @@ def _solve(L, v):
 
 def posterior_covariance(fit, C):
     """Sigma = (C^{-1} + W)^{-1} = C - C R C, PRML (6.86): of f at the data."""
+    C = _same_kernel(fit, C)
     V = _reduced(fit, C)
     return C - V.T @ V
 
@@ -212,6 +214,17 @@ def predict_mode(fit, c_star):
     """p(t = 1 | f = m): the plug-in prediction at the mode, GPML 3.4.2."""
     c_star, _ = _new_points(fit, c_star, np.inf)
     return np.exp(fit.likelihood.log_p(c_star.T @ fit.a, 1, 0)[0])
+
+
+def _same_kernel(fit, C):
+    """C as an array, if f = C a: otherwise it is not the matrix of the fit."""
+    C = np.asarray(C, float)
+    if C.shape != fit.L.shape:
+        raise ValueError(f"C must be of shape {fit.L.shape}; got {C.shape}")
+    gap = np.abs(_times(C, fit.a) - fit.f).max()
+    if not gap <= FOREIGN * np.abs(C).max() * np.abs(fit.a).sum():
+        raise ValueError(f"C must be that of the fit; C a misses f by {gap}")
+    return C
 
 
 def _reduced(fit, c):
@@ -247,6 +260,7 @@ def evidence_gradient(fit, C):
     u = (I + W C)^{-1} v, v_n = 1/2 Sigma_nn d^3 ln p / df_n^3. Sigma_nn is
     (1 - (B^{-1})_nn) / W_n.
     """
+    C = _same_kernel(fit, C)
     third = fit.likelihood.log_p(fit.f, fit.t, 3)[3]
     G, _ = lapack.dpotri(fit.L, lower=1)  # a triangle of B^{-1}
     W, root = fit.W, np.sqrt(fit.W)
@@ -260,7 +274,7 @@ def evidence_gradient(fit, C):
 
 
 def inference(t, likelihood=LOGISTIC):
-    """C -> (ln q(t), G), for `gaussian_process.optimise`; PRML 6.4.4."""
+    """C -> (ln q(t), G), for `gaussian_process.optimise`; PRML 6.4.6."""
 
     def at(C):
         found = _fit(C, t, likelihood)

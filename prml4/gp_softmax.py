@@ -24,6 +24,7 @@ from prml4 import averages, newton, validate
 from prml4.special import log_softmax
 
 STEPS = 200  # of Newton's method, at most
+NEGATIVE = 1e-6  # share of the prior variance below zero that is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +71,14 @@ def fit(C, t, K=None):
 def _problem(C, t, K):
     """C (K, N, N) and T (K, N), validated."""
     t, K = validate.classes(t, np.size(t), K)
-    C = np.asarray(C)
+    C = validate.real("C", C)
     if C.ndim == 2:
         C = np.broadcast_to(validate.kernel_matrix(C, len(t)), (K, *C.shape))
-    elif len(C) != K:
-        raise ValueError(f"C must hold {K} kernel matrices; got {len(C)}")
+    elif C.ndim != 3 or len(C) != K:
+        raise ValueError(
+            f"C must hold {K} kernel matrices, or be one for all classes; got "
+            f"shape {C.shape}"
+        )
     else:
         C = np.stack([validate.kernel_matrix(c, len(t)) for c in C])
     return C, np.equal.outer(np.arange(K), t).astype(float)
@@ -146,7 +150,7 @@ def _each(A, v):
 
 
 def predict_latent(fit, c_star, c_ss):
-    """Mean (M, K) and covariance (M, K, K) of f at M new points, GPML (3.45).
+    """Mean (M, K) and covariance (M, K, K) of f at M new points, GPML 3.5.
 
     c_star (K, N, M) and c_ss (K, M), or (N, M) and (M,) for all classes.
     """
@@ -157,6 +161,14 @@ def predict_latent(fit, c_star, c_ss):
     S = np.einsum("ikm,ijm->mkj", v, v)
     own = c_ss - np.einsum("kim,kim->km", b, c_star)
     S[:, range(len(b)), range(len(b))] += own.T
+    least, U = np.linalg.eigh(S)
+    if np.any(least[:, 0] < -NEGATIVE * c_ss.max(axis=0)):
+        raise ValueError(
+            "c_star, c_ss and C must belong to one kernel, whose size leaves "
+            f"digits; they give a covariance with eigenvalue {least.min():.3g}"
+        )
+    if np.any(least < 0):  # by rounding
+        S = (U * np.maximum(least, 0)[:, None]) @ U.swapaxes(1, 2)
     return np.einsum("knm,kn->mk", c_star, fit.a), S
 
 
@@ -171,7 +183,7 @@ def predict_proba(fit, c_star, c_ss, scheme=averages.softmax_grid):
 def _new_points(fit, c_star, c_ss):
     """c_star (K, N, M) and c_ss (K, M), validated."""
     K, N = fit.f.shape
-    c_star, c_ss = np.asarray(c_star, float), np.asarray(c_ss, float)
+    c_star, c_ss = validate.real("c_star", c_star), validate.real("c_ss", c_ss)
     if c_star.ndim == 2 and c_ss.ndim == 1:
         c_star = np.broadcast_to(c_star, (K, *c_star.shape))
         c_ss = np.broadcast_to(c_ss, (K, *c_ss.shape))
@@ -180,4 +192,6 @@ def _new_points(fit, c_star, c_ss):
             f"c_star must have shape ({K}, {N}, M) or ({N}, M), and c_ss one "
             f"variance per column; got {c_star.shape} and {c_ss.shape}"
         )
+    if not np.all(c_ss >= 0):
+        raise ValueError(f"c_ss must hold prior variances >= 0; got {c_ss}")
     return validate.finite("c_star", c_star), validate.finite("c_ss", c_ss)

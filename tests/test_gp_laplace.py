@@ -1,6 +1,7 @@
 """Laplace's GP classifier against quadrature, differences, and weight space."""
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -80,7 +81,24 @@ def test_what_the_fit_states_about_its_mode(rng, likelihood):
     B = np.eye(12) + np.sqrt(np.outer(fit.W, fit.W)) * C
     np.testing.assert_allclose(fit.L @ fit.L.T, B, atol=1e-12)
     assert np.all(np.triu(fit.L, 1) == 0)
-    assert fit.residual == np.abs(fit.f - C @ g).max() or fit.residual < 1e-8
+    assert fit.residual < 1e-8
+
+
+def test_too_few_steps_are_flagged_with_what_is_left(rng, monkeypatch):
+    """The residual is |f - C g| where the climb stopped; factors are counted."""
+    _, t, C = problem(rng)
+    made, plain = [], gp_laplace.factor
+    monkeypatch.setattr(gp_laplace, "STEPS", 1)
+    monkeypatch.setattr(
+        gp_laplace, "factor", lambda *at: made.append(at) or plain(*at)
+    )
+    with pytest.warns(newton.NotConverged, match="stopped after 1 steps"):
+        fit = gp_laplace.fit(C, t)
+    g = LOGISTIC.log_p(fit.f, t)[1]
+    assert not fit.converged
+    assert fit.residual > 1e-4
+    assert fit.residual == pytest.approx(np.abs(fit.f - C @ g).max())
+    assert fit.factors == len(made)
 
 
 def test_single_precision_leaves_no_trace(rng):
@@ -335,11 +353,40 @@ def test_a_likelihood_that_is_flat_at_a_point_has_a_gradient():
             **{
                 **vars(fit),
                 "f": np.array([fit.f[0], 800.0]),
+                "a": np.array([fit.a[0], 8e-4]),
                 "W": np.array([fit.W[0], 0.0]),
                 "L": np.diag([fit.L[0, 0], 1.0]),
             }
         )
         assert np.all(np.isfinite(gp_laplace.evidence_gradient(flat, C)))
+
+
+def test_a_matrix_that_is_not_that_of_the_fit_is_refused(rng):
+    """f = C a tells them apart; NaN and other sizes are refused as well."""
+    _, t, C = problem(rng)
+    fit = gp_laplace.fit(C, t)
+    for use in (gp_laplace.posterior_covariance, gp_laplace.evidence_gradient):
+        for bad in (1.01 * C, np.nan * C):
+            with pytest.raises(ValueError, match="C must be that of the fit"):
+                use(fit, bad)
+        with pytest.raises(ValueError, match="C must be of shape"):
+            use(fit, C[:5, :5])
+        np.testing.assert_array_equal(use(fit, C.tolist()), use(fit, C))
+
+
+@BOTH
+def test_an_amplitude_of_1e12_at_200_points_with_duplicates(likelihood):
+    """Rounding moves C by 1e-4, hence ln q by 1e-2: found, or flagged."""
+    X = np.random.default_rng(3).normal(size=(200, 2))
+    X[100:] = X[:100]
+    t = (np.arange(200) % 3 == 0).astype(float)
+    C = KERNEL(np.log([1e12, 1.0]), X)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit = gp_laplace.fit(C, t, likelihood)
+    assert fit.converged or caught[0].category is newton.NotConverged
+    assert np.isfinite(fit.log_evidence)
+    assert np.isfinite(gp_laplace.evidence_gradient(fit, C)).all()
 
 
 def test_inference_rejects_labels_that_are_not_two_valued():

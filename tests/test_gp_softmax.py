@@ -148,6 +148,9 @@ def test_tiny_problems_by_brute_force(rng):
         (np.eye(2), [0, 1, 2], r"shape \(3, 3\)"),
         (np.stack([np.eye(3)] * 2), [0, 1, 2], "must hold 3 kernel matrices"),
         (-np.eye(3), [0, 1, 2], "semi-definite"),
+        (1.0, [0, 1], "must hold 2 kernel matrices"),
+        (np.ones((3, 3, 3, 3)), [0, 1, 2], "must hold 3 kernel matrices"),
+        (1j * np.eye(3), [0, 1, 2], "real numbers"),
         (np.stack([np.eye(3), np.eye(3), -np.eye(3)]), [0, 1, 2], "definite"),
     ],
 )
@@ -169,6 +172,30 @@ def test_new_points_are_checked(rng):
     ):
         with pytest.raises(ValueError, match="c_star must have shape"):
             gp_softmax.predict_latent(fit, c, cc)
+
+
+def test_new_points_of_another_kernel_are_refused(rng):
+    """Negative, complex or unknown numbers, and no covariance at all."""
+    _, t, _, C = problem(rng)
+    fit = gp_softmax.fit(C, t)
+    c, cc = C[:, :, :2], np.array([np.diag(C_k)[:2] for C_k in C])
+    with pytest.raises(ValueError, match="belong to one kernel"):
+        gp_softmax.predict_latent(fit, 9 * c, cc)
+    with pytest.raises(ValueError, match="c_ss must hold prior variances"):
+        gp_softmax.predict_latent(fit, c, -cc)
+    with pytest.raises(ValueError, match="c_star must be finite"):
+        gp_softmax.predict_latent(fit, np.nan * c, cc)
+    with pytest.raises(ValueError, match="real numbers"):
+        gp_softmax.predict_latent(fit, 1j * c, cc)
+
+
+def test_a_covariance_is_one_in_spite_of_rounding(rng):
+    """At a duplicated input and an amplitude of 1e6, as dense as it gets."""
+    X, t, _, _ = problem(rng)
+    C = 1e6 * KERNEL(np.zeros(2), X)
+    fit = gp_softmax.fit(C, t)
+    _, S = gp_softmax.predict_latent(fit, C, np.diag(C))
+    assert np.linalg.eigvalsh(S).min() > -1e-6
 
 
 def test_extreme_amplitudes_and_duplicates(rng):
