@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export PYTHONHASHSEED := 0
 
-NOTEBOOKS := $(wildcard book/[0-9][0-9]_*.ipynb)
+NOTEBOOKS := $(wildcard book/[0-9][0-9]_*.ipynb book/back/*.ipynb)
 # what the outputs of a notebook depend on besides its own cells
 LIBRARY := $(wildcard prml4/*.py book/data/*) tools/nbval.cfg .venv/ok
 

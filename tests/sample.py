@@ -121,8 +121,20 @@ def square(x):
 '''
 
 
-def write(root, chapter=None, module=MODULE):
-    """Write the miniature repository below root."""
+def back_cells():
+    """The cells of a page of the back matter, without a fault."""
+    return [
+        markdown("# Identities\n\nSums."),
+        markdown("$$ 1 + 1 = 2 $$ (identities-two)"),
+        code(
+            "check.identity('identities-two', display=1 + 1, other=2)",
+            CHECK_LINE.replace("logistic-square", "identities-two"),
+        ),
+    ]
+
+
+def write(root, chapter=None, module=MODULE, back=None):
+    """Write the miniature repository below root, with a back page if asked."""
     for folder in ("book", "prml4", "tests"):
         (root / folder).mkdir()
     (root / "book" / "outline.toml").write_text(OUTLINE, "utf-8")
@@ -130,6 +142,10 @@ def write(root, chapter=None, module=MODULE):
     (root / "tests" / "test_logistic.py").write_text("", "utf-8")
     path = root / "book" / "07_logistic.ipynb"
     path.write_text(json.dumps(notebook(chapter or cells())), "utf-8")
+    if back:
+        page = root / "book" / "back" / "identities.ipynb"
+        page.parent.mkdir()
+        page.write_text(json.dumps(notebook(back)), "utf-8")
     return root
 
 

@@ -21,6 +21,8 @@ def book(tmp_path, monkeypatch):
     root = sample.write(tmp_path)
     found = reader.chapters(root)
     monkeypatch.setattr(reader, "chapters", lambda: found)
+    pages = reader.back_pages
+    monkeypatch.setattr(reader, "notebooks", lambda: [*found, *pages(root)])
     plan = reader.outline(root)
     monkeypatch.setattr(reader, "outline", lambda: plan)
     monkeypatch.setattr(back_matter, "RESULTS", tmp_path)
@@ -69,6 +71,21 @@ def test_the_counts_add_up(book):
     text = lines(back_matter.BookCounts)
     row = "\n".join(f"  - {n}" for n in [1, 1, 1, 1, 1, 1, 6])
     assert text.count(row) == 2
+
+
+def test_the_back_matter_is_counted_and_listed(book):
+    """Its claims are claims of the book; it has no number."""
+    cells = sample.notebook(sample.back_cells())
+    page = book / "book" / "back" / "identities.ipynb"
+    page.parent.mkdir()
+    page.write_text(json.dumps(cells), "utf-8")
+    text = lines(back_matter.EquationIndex)
+    assert "## 7 · Squares" in text and "## Identities" in text
+    assert "{eq}`identities-two` · `identities-two`" in text
+    text = lines(back_matter.BookCounts)
+    assert "{doc}`Identities </book/back/identities>`" in text
+    total = text.partition("**The book**")[2]
+    assert total.startswith("\n" + "\n".join(f"  - {n}" for n in [2, 1, 1, 2]))
 
 
 def test_faults_that_survived_are_shown(book):

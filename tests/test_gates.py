@@ -2,6 +2,7 @@
 closes on exactly the fault that is planted before it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tools import gates
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = reader.chapters(ROOT)
+BACK = reader.back_pages(ROOT)
 PLAN = reader.outline(ROOT)
 
 
@@ -28,10 +30,17 @@ def test_chapter(chapter, gate):
     assert gate(chapter) == []
 
 
+@pytest.mark.parametrize("gate", gates.PER_NOTEBOOK, ids=named)
+@pytest.mark.parametrize("page", BACK, ids=[c.name for c in BACK])
+def test_back_page(page, gate):
+    """The back matter has no chapter's form, but claims that are checked."""
+    assert gate(page) == []
+
+
 @pytest.mark.parametrize("gate", gates.PER_BOOK, ids=named)
 def test_book(gate):
     """What no chapter can show alone."""
-    assert gate(BOOK) == []
+    assert gate(BOOK + BACK) == []
 
 
 @pytest.mark.parametrize("gate", gates.PER_PLAN, ids=named)
@@ -55,7 +64,7 @@ def test_public_functions_state_their_formula(path):
 def test_sanitising_touches_the_residual_only():
     """Elsewhere nbval compares every character."""
     config = (ROOT / "tools" / "nbval.cfg").read_text("utf-8")
-    printed = [s for c in BOOK for s in printed_lines(c)]
+    printed = [s for c in BOOK + BACK for s in printed_lines(c)]
     lines = [*printed, sample.CHECK_LINE, sample.SLIP_LINE, "3.1e-11 7 of 9"]
     assert gates.sanitising_is_narrow(config, lines) == []
 
@@ -65,7 +74,9 @@ def printed_lines(chapter):
     return [s for c in chapter.code for s in c.printed.splitlines()]
 
 
-@pytest.mark.parametrize("chapter", BOOK, ids=[c.name for c in BOOK])
+@pytest.mark.parametrize(
+    "chapter", BOOK + BACK, ids=[c.name for c in BOOK + BACK]
+)
 def test_checks_object_to_spoilt_sides(chapter):
     """A thousandth more in display or library, and the referee objects."""
     from tools import rerun
@@ -73,12 +84,30 @@ def test_checks_object_to_spoilt_sides(chapter):
     assert rerun.weak_checks(chapter) == []
 
 
+def test_no_notebook_is_left_out():
+    """Each is run by make outputs, compared by make test, in the contents."""
+    from tools import execute
+
+    paths = [c.path for c in BOOK + BACK]
+    assert execute.every_notebook(ROOT / "book") == paths
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    patterns = re.search(r"NOTEBOOKS := \$\(wildcard (.+)\)", makefile)[1]
+    found = {p for pattern in patterns.split() for p in ROOT.glob(pattern)}
+    assert found == set(paths)
+    contents = (ROOT / "_toc.yml").read_text("utf-8").split()
+    names = [p.relative_to(ROOT).with_suffix("").as_posix() for p in paths]
+    assert [n for n in names if n not in contents] == []
+
+
 # ------------------------------------------------------------- planted faults
 def complaints(root):
     """Gate -> what it says about the repository below root."""
     book, plan = reader.chapters(root), reader.outline(root)
+    back = reader.back_pages(root)
     found = {g: [s for c in book for s in g(c)] for g in gates.PER_CHAPTER}
-    found |= {g: g(book) for g in gates.PER_BOOK}
+    for gate in gates.PER_NOTEBOOK:
+        found[gate] += [s for page in back for s in gate(page)]
+    found |= {g: g(book + back) for g in gates.PER_BOOK}
     found |= {g: g(book, plan) for g in gates.PER_PLAN}
     found |= {g: g(root, plan) for g in gates.PER_TREE}
     paths = reader.modules(root)
@@ -90,6 +119,13 @@ def complaints(root):
 def test_the_sample_is_sound(tmp_path):
     """Without a planted fault no gate complains."""
     assert complaints(sample.write(tmp_path)) == {}
+
+
+def test_a_page_of_the_back_matter_is_sound(tmp_path):
+    """Nobody asks it for a summary or for exercises."""
+    root = sample.write(tmp_path, back=sample.back_cells())
+    assert [c.stem for c in reader.back_pages(root)] == ["identities"]
+    assert complaints(root) == {}
 
 
 def cell_with(cells, text):
@@ -476,6 +512,74 @@ def test_a_planted_fault_is_found(tmp_path, gate, text, plant):
         cell_with(cells, "1 / 0")["outputs"] = [{"output_type": "error"}]
     found = complaints(sample.write(tmp_path, cells))
     assert set(found) == {gate}
+    assert text in "\n".join(found[gate])
+
+
+PAGE_FAULTS = [
+    (
+        gates.claims_are_checked,
+        "identities cell 1: claim identities-two has no check",
+        "identities-two', d",
+        "identities-three', d",
+        {gates.checks_name_claims, gates.checks_show_their_line},
+    ),
+    (
+        gates.checks_name_claims,
+        "names no claim here: logistic-square",
+        "'identities-two'",
+        "'logistic-square'",
+        {gates.claims_are_checked, gates.checks_show_their_line},
+    ),
+    (
+        gates.checks_show_their_line,
+        "shows no line with residual",
+        "residual",
+        "rest",
+        set(),
+    ),
+    (
+        gates.labels_are_prefixed,
+        "label logistic-two lacks the prefix identities-",
+        "identities-two",
+        "logistic-two",
+        set(),
+    ),
+    (
+        gates.labels_are_unique,
+        "label logistic-square occurs 2 times",
+        "identities-two",
+        "logistic-square",
+        {gates.labels_are_prefixed},
+    ),
+    (
+        gates.referee_is_known,
+        "unknown referee check.identty",
+        "check.identity",
+        "check.identty",
+        {gates.claims_are_checked},
+    ),
+    (
+        gates.names_in_prose_exist,
+        "there is no prml4.logistic.cube",
+        "Sums.",
+        "See `logistic.cube`.",
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("gate", "text", "old", "new", "others"),
+    PAGE_FAULTS,
+    ids=[gate.__name__ for gate, *_ in PAGE_FAULTS],
+)
+def test_a_fault_of_the_back_matter_is_found(
+    tmp_path, gate, text, old, new, others
+):
+    """The gate in question names the fault, with those that it entails."""
+    cells = json.loads(json.dumps(sample.back_cells()).replace(old, new))
+    found = complaints(sample.write(tmp_path, back=cells))
+    assert gate in found and set(found) <= {gate, *others}
     assert text in "\n".join(found[gate])
 
 

@@ -158,6 +158,16 @@ def test_numbers_follow_the_file_name(visit, chapter):
 
 
 @pytest.mark.browser
+def test_equations_of_the_identities_have_a_letter(visit):
+    """(G.1), (G.2), ... on the page, and where a chapter cites them."""
+    view = visit("book/back/identities")
+    shown = view.locator(".bd-article .eqno").all_inner_texts()
+    numbers = re.findall(r"\((\w+\.\d+)\)", " ".join(shown))
+    assert len(shown) > 10
+    assert numbers == [f"G.{k}" for k in range(1, len(shown) + 1)]
+
+
+@pytest.mark.browser
 def test_search_finds_a_word(visit):
     """The index is a script beside the page, so it works from a file."""
     view = visit("search?q=gradient")

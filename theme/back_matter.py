@@ -58,12 +58,19 @@ def table(header, rows, widths):
 
 def chapter_link(chapter, text=None):
     """A link to a chapter."""
-    return f"{{doc}}`{text or chapter.title} </book/{chapter.name}>`"
+    return f"{{doc}}`{text or chapter.title} <{place(chapter)}>`"
 
 
-def number(chapter):
-    """The chapter's number without leading zero."""
-    return int(chapter.name[:2])
+def place(chapter):
+    """The page of a notebook, as Sphinx names it."""
+    return f"/{chapter.path.relative_to(chapter.root).with_suffix('')}"
+
+
+def heading(chapter):
+    """The title, after the number that a chapter has."""
+    numbered = chapter.name[:2].isdigit()
+    start = f"{int(chapter.name[:2])} · " if numbered else ""
+    return f"{start}{chapter.title}"
 
 
 def counted(n, noun, plural=None):
@@ -96,12 +103,9 @@ class BookCounts(Assembled):
     """How many claims, definitions, steps and checks each chapter has."""
 
     def markdown(self):
-        """A table with a row for each chapter and one for the book."""
-        book = reader.chapters()
-        rows = [
-            [chapter_link(c, f"{number(c)} · {c.title}"), *counts_of(c)]
-            for c in book
-        ]
+        """A table with a row for each notebook and one for the book."""
+        book = reader.notebooks()
+        rows = [[chapter_link(c, heading(c)), *counts_of(c)] for c in book]
         columns = zip(*map(counts_of, book), strict=True)
         total = [sum(column) for column in columns]
         header = ["Chapter", *COUNTED]
@@ -141,7 +145,7 @@ class SlipLedger(Assembled):
         """A section for each chapter, an entry for each slip."""
         book = [c for c in reader.chapters() if c.slips]
         for chapter in book:
-            yield f"## {number(chapter)} · {chapter.title}"
+            yield f"## {heading(chapter)}"
             yield ""
             for slip in chapter.slips:
                 yield from slip_entry(slip)
@@ -222,9 +226,9 @@ class EquationIndex(Assembled):
     """Every numbered equation: formula, function, check and residual."""
 
     def markdown(self):
-        """A section for each chapter, an entry for each equation."""
-        for chapter in reader.chapters():
-            yield f"## {number(chapter)} · {chapter.title}"
+        """A section for each notebook, an entry for each equation."""
+        for chapter in reader.notebooks():
+            yield f"## {heading(chapter)}"
             yield ""
             for equation in chapter.equations:
                 yield from equation_entry(chapter, equation)
@@ -450,7 +454,7 @@ def module_section(document, path, chapter):
     section += nodes.title("", "", nodes.literal("", f"prml4.{path.stem}"))
     summary = nodes.paragraph("", summary_of(tree) + " ")
     if chapter:
-        summary += document_link(f"/book/{chapter.name}", chapter.title)
+        summary += document_link(place(chapter), chapter.title)
     section += summary
     listed = nodes.definition_list(classes=["api"])
     for node in public_names(tree):

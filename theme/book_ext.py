@@ -15,6 +15,8 @@ from docutils import nodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
 STEM = re.compile(r"book/(\d\d)_\w+$")
+# pages without a number whose equations are cited: (G.1), G for Gauss
+LETTERS = {"book/back/identities": "G"}
 # what the pages load of three packages, and where they look for it
 ASSETS = (
     (
@@ -88,6 +90,15 @@ class ChapterNumbers(TocTreeCollector):
             for node in (*links, env.titles[docname]):
                 if number := node.get("secnumber"):
                     node["secnumber"] = [first, *number[1:]]
+        return changed
+
+    def assign_figure_numbers(self, env):
+        """Number as Sphinx does; a letter stands for a page's number."""
+        changed = super().assign_figure_numbers(env)
+        for docname, letter in LETTERS.items():
+            for numbers in env.toc_fignumbers.get(docname, {}).values():
+                for k, anchor in enumerate(numbers, 1):
+                    numbers[anchor] = (letter, k)
         return changed
 
 

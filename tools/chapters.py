@@ -337,10 +337,12 @@ class Chapter:
     """A notebook, read once."""
 
     def __init__(self, path):
-        """Read book/NN_stem.ipynb."""
+        """Read book/NN_stem.ipynb, or book/back/stem.ipynb."""
         self.path = Path(path)
         self.name = self.path.stem
-        self.stem = self.name.partition("_")[2]
+        above = self.path.parents
+        self.root = next(p.parent for p in above if p.name == "book")
+        self.stem = self.name.partition("_")[2] or self.name
         self.raw = json.loads(self.path.read_text("utf-8"))
         self.cells = [make_cell(i, c) for i, c in enumerate(self.raw["cells"])]
         self.markdown = [c for c in self.cells if c.kind == "markdown"]
@@ -564,6 +566,17 @@ def make_figure(cell):
 def chapters(root=ROOT):
     """Every chapter that exists, in order."""
     return [Chapter(p) for p in sorted((root / "book").glob("[0-9]*.ipynb"))]
+
+
+def back_pages(root=ROOT):
+    """The pages of the back matter that are notebooks."""
+    found = sorted((root / "book" / "back").glob("*.ipynb"))
+    return [Chapter(p) for p in found]
+
+
+def notebooks(root=ROOT):
+    """Whatever makes claims: the chapters, then the back matter."""
+    return [*chapters(root), *back_pages(root)]
 
 
 def public_functions(path):

@@ -1,6 +1,6 @@
 """Run notebooks and write their outputs back.
 
-    python tools/execute.py              every notebook in book/
+    python tools/execute.py              every notebook below book/
     python tools/execute.py FILE ...     only these
 
 A second run changes no byte: nothing that depends on the clock, the machine
@@ -53,9 +53,14 @@ def run(path):
     return notebook
 
 
+def every_notebook(book):
+    """The chapters, then those of the back matter."""
+    return [*sorted(book.glob("*.ipynb")), *sorted(book.glob("back/*.ipynb"))]
+
+
 def main(names):
     """Run the named notebooks; name the first failing cell of each."""
-    paths = [Path(n) for n in names] or sorted(Path("book").glob("*.ipynb"))
+    paths = [Path(n) for n in names] or every_notebook(Path("book"))
     os.environ.update(STEADY)
     failures = 0
     for path in paths:

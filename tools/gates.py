@@ -1,4 +1,4 @@
-"""What every chapter must satisfy. Each gate is a pure function that returns
+"""What every notebook must satisfy. Each gate is a pure function that returns
 a list of complaints; an empty list opens the gate."""
 
 import ast
@@ -94,7 +94,7 @@ def referee_is_known(chapter):
 
 def referee_tools(chapter):
     """What prml4/check.py exports: chapter 01 calls its methods."""
-    path = chapter.path.parents[1] / "prml4" / "check.py"
+    path = chapter.root / "prml4" / "check.py"
     if not path.exists():
         return set()
     for node in ast.parse(path.read_text("utf-8")).body:
@@ -443,7 +443,7 @@ def calls_of(tree):
 # -------------------------------------------------------------- a whole chapter
 def header_is_complete(chapter):
     """Title, PRML section, question, and the module and test that exist."""
-    root, stem = chapter.path.parents[1], chapter.stem
+    root, stem = chapter.root, chapter.stem
     wanted = {
         "a title": re.search(r"(?m)^# \S", chapter.header),
         "the PRML section": "PRML" in chapter.header,
@@ -494,7 +494,7 @@ def summary_is_a_table(chapter):
 
 def names_in_prose_exist(chapter):
     """`module.name` in the text is a name of that module."""
-    folder = chapter.path.parents[1] / "prml4"
+    folder = chapter.root / "prml4"
     complaints = []
     for cell in chapter.markdown:
         spans = re.findall(r"(?<!`)`(?:prml4\.)?(\w+)\.(\w+)[`(]", cell.source)
@@ -624,7 +624,8 @@ def imported_modules(path):
     return sorted(found)
 
 
-PER_CHAPTER = (
+# what a notebook of the back matter must satisfy as well
+PER_NOTEBOOK = (
     claims_are_checked,
     checks_name_claims,
     referee_is_known,
@@ -643,10 +644,13 @@ PER_CHAPTER = (
     cells_are_short,
     figures_are_described,
     figures_state_what_they_show,
+    names_in_prose_exist,
+)
+PER_CHAPTER = (
+    *PER_NOTEBOOK,
     header_is_complete,
     parts_are_there,
     summary_is_a_table,
-    names_in_prose_exist,
     exercises_are_solved,
     exercises_check_themselves,
 )

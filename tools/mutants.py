@@ -498,7 +498,7 @@ def run_all(named):
 
 def main(stems):
     """Plant, try, report; 1 if fewer than 95 % were noticed."""
-    named = targets(reader.chapters())
+    named = targets(reader.notebooks())
     if stems:
         named = {k: v for k, v in named.items() if k[0] in stems}
     verdicts, found = run_all(named), {}
