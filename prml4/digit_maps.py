@@ -24,7 +24,7 @@ WIDE = np.array([6.0, 1.0])  # theta of the true predictions
 
 
 def problem():
-    """X, t of 183 training images, and of 182 others; digit 5 is class 1."""
+    """X, t = [digit is 5], X_*, t_*: Kuss and Rasmussen (2005)."""
     table = data.digits()
     pair = np.isin(table.t, [3, 5])
     X, t = table.X[pair] / 16, (table.t[pair] == 5).astype(float)

@@ -57,6 +57,8 @@ def log_likelihood(F, t, likelihood):
 
 def quadrature(C, t, likelihood, *, half=9.0, step=0.1):
     """p(t) = int p(t | L z) N(z | 0, I) dz by the trapezoidal rule, N <= 2."""
+    if len(C) > 2:
+        raise ValueError(f"a grid is for at most 2 values; got {len(C)}")
     L = factor(C, 0.0)
     z = np.arange(-half, half + step / 2, step)
     grid = np.stack(np.meshgrid(*[z] * len(C), indexing="ij"), axis=-1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import log_expit, log_ndtr
 
-from prml4 import averages, gp_ep, gp_laplace, validate
+from prml4 import averages, gp_ep, gp_laplace, gp_sweeps, validate
 from prml4.likelihoods import LOGISTIC, PROBIT
 from prml4.newton import NotConverged
 
@@ -101,35 +101,6 @@ def test_every_method_ends_at_the_same_point(problem, rng, likelihood):
         assert other.log_evidence == pytest.approx(best.log_evidence, rel=1e-12)
         np.testing.assert_allclose(other.tau, best.tau, rtol=1e-7)
         np.testing.assert_allclose(other.nu, best.nu, rtol=1e-7, atol=1e-9)
-
-
-def test_the_posterior_is_that_of_the_dense_problem(problem, rng):
-    """Sigma = (C^-1 + diag tau)^-1, mu = Sigma nu, by inversion."""
-    _, C, _ = problem
-    C += 0.01 * np.eye(len(C))
-    tau, nu = rng.uniform(0.1, 2, len(C)), rng.normal(size=len(C))
-    for k, sign in enumerate([1.0, -0.05]):
-        tau[3] *= sign
-        tau[5] = 0.0
-        q = gp_ep.posterior(C, tau, nu)
-        Sigma = np.linalg.inv(np.linalg.inv(C) + np.diag(tau))
-        v, R = np.diag(Sigma), np.diag(tau) - tau[:, None] * Sigma * tau
-        np.testing.assert_allclose(q.mu, Sigma @ nu, rtol=1e-9)
-        np.testing.assert_allclose(q.s2, v / (1 - tau * v), rtol=1e-8)
-        np.testing.assert_allclose(q.m, q.s2 * (q.mu / v - nu), rtol=1e-7)
-        np.testing.assert_allclose(q.A.T @ (q.d[:, None] * q.A), R, atol=1e-9)
-        np.testing.assert_allclose(q.b, np.linalg.solve(C, q.mu), rtol=1e-7)
-        det = np.linalg.det(np.eye(len(C)) + C * tau)
-        assert q.log_det == pytest.approx(np.log(det), rel=1e-9), k
-
-
-def test_a_weak_site_keeps_its_digits():
-    """s2 comes from v where 1 - (B^-1)_nn would cancel."""
-    C = np.array([[2.0, 0.5], [0.5, 1.0]])
-    for weak in (0.0, 1e-300, 1e-17, 1e-9, 4e-5, 6e-5):
-        q = gp_ep.posterior(C, np.array([weak, 1.0]), np.array([0.0, 0.3]))
-        other = 2.0 - 0.25 / (1.0 + 1.0)
-        assert q.s2[0] == pytest.approx(other, rel=1e-11)
 
 
 def test_first_sequential_sweep_is_adf(problem):
@@ -227,7 +198,7 @@ def test_inference_starts_where_it_was(problem):
 
 def test_single_precision_shows_the_way_only(rng):
     """Large problems: the same answer, to the tolerance, in double."""
-    x = rng.normal(size=gp_ep.LARGE)
+    x = rng.normal(size=gp_sweeps.LARGE)
     C, t = kernel(x), (np.sin(2 * x) + rng.normal(size=len(x)) > 0) * 1.0
     found = gp_ep.fit(C, t, tol=1e-9)
     other = gp_ep.fit(C, t, tol=1e-9, method="sequential")
@@ -241,30 +212,11 @@ def test_single_precision_shows_the_way_only(rng):
 
 def test_a_wide_prior_on_smooth_separable_labels_is_settled(rng):
     """Single precision is no good here, and plain sweeps swing for ever."""
-    x = rng.normal(size=gp_ep.LARGE)
+    x = rng.normal(size=gp_sweeps.LARGE)
     C, t = kernel(x, variance=1e6), (x > 0.1) * 1.0
     found = gp_ep.fit(C, t, tol=1e-5, method="accelerated")
     assert found.converged
     assert -12 < found.log_evidence < -5
-
-
-def test_where_single_precision_breaks_down_double_takes_over(
-    problem, monkeypatch
-):
-    """A factorisation that fails in the first sweeps is no failure."""
-    _, C, t = problem
-    best, real = gp_ep.fit(C, t).log_evidence, gp_ep.posterior
-
-    def brittle(C, tau, nu):
-        if C.dtype == np.float32:
-            raise np.linalg.LinAlgError
-        return real(C, tau, nu)
-
-    monkeypatch.setattr(gp_ep, "LARGE", 5)
-    for posterior in (real, brittle):
-        monkeypatch.setattr(gp_ep, "posterior", posterior)
-        found = gp_ep.fit(C, t)
-        assert found.log_evidence == pytest.approx(best, rel=1e-10)
 
 
 def test_memory_stays_below_ten_matrices(rng):
@@ -354,13 +306,6 @@ def test_forgiving_likelihoods_are_what_they_say(likelihood):
         gp_ep.flipped(likelihood, 0.7)
 
 
-def test_improper_sites_are_refused():
-    """q needs a positive definite precision."""
-    C, tau = np.diag([1.0, 2.0]), np.array([-1.5, 1.0])
-    with pytest.raises(np.linalg.LinAlgError, match="no proper Gaussian"):
-        gp_ep.posterior(C, tau, np.zeros(2))
-
-
 # Trouble.
 
 
@@ -430,12 +375,29 @@ def test_input_is_checked(problem):
             gp_ep.fit(bad, t)
     with pytest.raises(validate.Indefinite):
         gp_ep.fit(indefinite, t)
+    with pytest.raises(ValueError, match="t must"):
+        gp_ep.inference(2 * t - 1)
     for bad in (2 * t - 1, t[:5], t + 0.5):
         with pytest.raises(ValueError, match="t must"):
             gp_ep.fit(C, bad)
     with pytest.raises(ValueError, match="accelerated, parallel, sequential"):
         gp_ep.fit(C, t, method="serial")
+    for how, said in (
+        ({"tol": 0.0}, "tol"), ({"tol": np.nan}, "tol"),
+        ({"max_sweeps": 0}, "max_sweeps"),
+        ({"method": "parallel", "damping": 0.0}, "damping"),
+        ({"method": "sequential", "damping": 1.5}, "damping"),
+        ({"method": "sequential", "order": [0, 1]}, "each of 12 sites"),
+        ({"method": "parallel", "order": range(12)}, "no option 'order'"),
+        ({"damping": 0.5}, "no option 'damping'"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=said):
+            gp_ep.fit(C, t, **how)
     found = gp_ep.fit(C, t)
+    with pytest.raises(ValueError, match="one kernel"):
+        gp_ep.predict_latent(found, C, 0.1 * np.diag(C))
+    with pytest.raises(ValueError, match="variances"):
+        gp_ep.predict_latent(found, C, -np.diag(C))
     with pytest.raises(ValueError, match="12 rows"):
         gp_ep.predict_latent(found, C[:5], np.ones(12))
     with pytest.raises(ValueError, match="c_ss"):

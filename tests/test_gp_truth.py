@@ -97,3 +97,9 @@ def test_power_zero_is_the_prior(problem, rng):
     C, t = problem
     F = gp_truth.sample(C, t, PROBIT, rng, 2000, power=0.0)
     assert np.mean(F**2) == pytest.approx(3.0, rel=0.3)
+
+
+def test_three_values_are_too_many_for_a_grid():
+    """The sampling referees are for those."""
+    with pytest.raises(ValueError, match="at most 2 values; got 3"):
+        gp_truth.quadrature(np.eye(3), np.ones(3), PROBIT)
