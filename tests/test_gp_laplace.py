@@ -85,7 +85,7 @@ def test_what_the_fit_states_about_its_mode(rng, likelihood):
 
 
 def test_too_few_steps_are_flagged_with_what_is_left(rng, monkeypatch):
-    """The residual is |f - C g| where the climb stopped; factors are counted."""
+    """The residual is |f - C g| where the climb stopped; factors count."""
     _, t, C = problem(rng)
     made, plain = [], gp_laplace.factor
     monkeypatch.setattr(gp_laplace, "STEPS", 1)
@@ -119,6 +119,15 @@ def test_factors_that_no_longer_serve_are_replaced():
     fit = gp_laplace.fit(C, t, PROBIT)
     assert fit.converged
     assert len(fit.trace) <= 18
+
+
+def test_entries_beyond_single_precision_are_factored_in_double():
+    """1e31 squares to infinity there; no warning of an overflow is raised."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", newton.NotConverged)
+        fit = gp_laplace.fit(np.diag([1e100, 1.0]), [1, 0])
+    assert np.isfinite(fit.log_evidence)
 
 
 def test_memory_stays_below_ten_matrices(rng):
@@ -288,6 +297,10 @@ def test_new_points_are_checked(rng):
         gp_laplace.predict_latent(fit, c, cc[:3])
     with pytest.raises(ValueError, match="c_ss must hold 4"):
         gp_laplace.predict_latent(fit, c, -cc)
+    with pytest.raises(ValueError, match="c_ss must hold 4"):
+        gp_laplace.predict_latent(fit, c, np.nan * cc)
+    with pytest.raises(ValueError, match="c_star must be finite"):
+        gp_laplace.predict_latent(fit, np.nan * c, cc)
     with pytest.raises(ValueError, match="belong to one kernel"):
         gp_laplace.predict_latent(fit, 9 * c, cc)
     with pytest.raises(ValueError, match="c_star must have 12 rows"):
