@@ -86,10 +86,7 @@ def load():
 
 
 def compute(draws=10000, seed=7):
-    """All arrays of the file: maps by Laplace and EP, ln Z and p by sampling.
-
-    Kuss and Rasmussen (2005), figures 3 and 4.
-    """
+    """ln Z and p by Laplace, EP and sampling: Kuss and Rasmussen (2005)."""
     rng = np.random.default_rng(seed)
     found = {"laplace": maps(gp_laplace), "ep": maps(gp_ep)}
     truth = [true_evidence([2 * s, 1.0], rng, draws) for s in PATH]
