@@ -57,7 +57,9 @@ def fit(C, t, K=None):
     while not converged and len(trace) <= STEPS:
         E, M, _ = _factors(C, y)
         r = T - y - w[1]
-        step = _newton_step(C, E, M, r)
+        step = _newton_step(C, E, M, r, y)
+        if step is None:
+            break
         decrement = float(np.sqrt(max(np.sum(r * step[0]), 0)))
         found = newton.search(objective, w, value, -step, decrement)
         if found is None:
@@ -133,15 +135,21 @@ def _cholesky(A):
     return L
 
 
-def _newton_step(C, E, M, r):
-    """(df, da) with (I + W C) da = r and df = C da.
+def _newton_step(C, E, M, r, y):
+    """(df, da) with (I + W C) da = r and df = C da; None if rounding wins.
 
-    c = E C r in every class, and da = r - c + E M^{-T} M^{-1} sum_k c_k.
+    c = E C r in every class, and da = r - c + E M^{-T} M^{-1} sum_k c_k. What
+    is left over is solved for once more, and must have shrunk.
     """
-    c = _each(E, _each(C, r))
-    shared = lapack.dpotrs(M, c.sum(axis=0), lower=1)[0]
-    da = r - c + E @ shared
-    return np.array([_each(C, da), da])
+    step, rest = np.zeros((2, *r.shape)), r
+    for _ in range(2):
+        c = _each(E, _each(C, rest))
+        shared = lapack.dpotrs(M, c.sum(axis=0), lower=1)[0]
+        da = rest - c + E @ shared
+        step += _each(C, da), da
+        taught = y * step[0]
+        rest = r - step[1] - taught + y * taught.sum(axis=0)
+    return step if np.abs(rest).max() <= np.abs(r).max() / 2 else None
 
 
 def _each(A, v):

@@ -213,6 +213,15 @@ def test_extreme_amplitudes_and_duplicates(rng):
         gp_softmax.fit(1e20 * C, t)
 
 
+def test_a_step_that_rounding_has_spoilt_does_not_count_as_an_arrival():
+    """At 1e9 and duplicated inputs: flagged, where it used to say converged."""
+    X = np.random.default_rng(3).normal(size=(30, 2))
+    C = KERNEL(np.log([1e9, 1.0]), np.vstack([X, X]))
+    with pytest.warns(newton.NotConverged, match="gradient component"):
+        fit = gp_softmax.fit(C, np.arange(60) % 3)
+    assert not fit.converged
+
+
 def test_too_few_steps_are_flagged(rng, monkeypatch):
     """A warning with a name, and converged=False."""
     monkeypatch.setattr(gp_softmax, "STEPS", 1)
