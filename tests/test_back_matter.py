@@ -131,7 +131,7 @@ def test_no_slip_is_planned_and_typographic_at_once():
     assert not [i for i in planned if f"({i})" in text]
 
 
-def speed(tmp_path, name, cell, growth):
+def speed(tmp_path, name, cell, growth, optimisation=()):
     """The Markdown about a report of one cell."""
     common = {
         "threads": 1,
@@ -151,6 +151,7 @@ def speed(tmp_path, name, cell, growth):
         "cells": [common | cell],
         "other_cells": [],
         "growth": growth,
+        "optimisation": list(optimisation),
         "import_ms": 3.2,
     }
     (tmp_path / f"{name}.json").write_text(json.dumps(report), "utf-8")
@@ -183,6 +184,15 @@ def test_speed_is_shown_with_the_columns_that_were_measured(book, tmp_path):
     assert "* - LDA\n  - fit\n  - 100\u202f000\n  - 50\n  - 10\n" in text
     assert "  - 0.05\n  - 2.00\n" in text and "passes" not in text
     assert "Time grows like $N^{1.00}$ to $N^{1.10}$." in text
+
+
+def test_speed_shows_matrices_and_where_the_climbs_end(book, tmp_path):
+    """What Gaussian processes report besides."""
+    climb = {"N": 200, "ours": 64.21, "theirs": 51.0}
+    climb["log_evidence"] = {"ours": -63.551, "theirs": -64.912}
+    text = speed(tmp_path, "gp_ep", {"matrices": 4.96}, [], [climb])
+    assert "N × N matrices" in text and "  - 5.0\n" in text
+    assert "* - 200\n  - theirs\n  - 51\n  - -64.91\n" in text
 
 
 def test_speed_before_the_first_run(book):

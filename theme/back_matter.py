@@ -364,6 +364,7 @@ class SpeedReport(Assembled):
             _, header, widths, _ = zip(*shown, strict=True)
             yield from table(header, rows, widths)
             yield from growth(report.get("growth", []), threads)
+        yield from climbs(report.get("optimisation", []))
         versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
         yield f"{report['setting']} Versions: {versions}."
         if "import_ms" in report:
@@ -408,6 +409,7 @@ SPEED_COLUMNS = [
         3,
         lambda c: f"{min(c['peers_extra_mb'].values()) / c['data_mb']:.2f}",
     ),
+    ("matrices", "N × N matrices", 3, lambda c: f"{c['matrices']:.1f}"),
 ]
 
 
@@ -431,6 +433,21 @@ def growth(rows, threads):
         )
         yield f"Time grows like {', '.join(clauses)}."
     yield ""
+
+
+def climbs(rows):
+    """Who climbs the evidence, how fast, and to what height."""
+    if not rows:
+        return
+    yield "**Climbing the evidence.**"
+    yield ""
+    found = [
+        [row["N"], who, milliseconds(row[who]), f"{height:.2f}"]
+        for row in rows
+        for who, height in row["log_evidence"].items()
+    ]
+    header = ["N", "Optimiser", "ms", "log evidence at the end"]
+    yield from table(header, found, [2, 4, 3, 4])
 
 
 # -------------------------------------------------------------- the reference
