@@ -29,6 +29,7 @@ from prml4.newton import NotConverged
 TOL = 1e-7  # change of a cavity in a sweep, in its own standard deviations
 OPTIONS = {"parallel": ("damping",), "sequential": ("damping", "order")}
 NEGATIVE = 1e-8  # share of the prior variance below zero that is rounding
+FEW = 8  # cautious sweeps before acceleration is tried once more
 PATIENCE = 40  # sweeps without progress before updates become cautious
 
 
@@ -72,9 +73,10 @@ def fit(
 ):
     """q(f) = N(mu, Sigma) matching all tilted moments, GPML algorithm 3.5.
 
-    method: "auto" sweeps accelerated, and carefully in sequence where that
-    fails to contract; or "accelerated", "parallel" (damping=1), "sequential"
-    (damping=1, order=None). Ends when no cavity moves by more than tol.
+    method: "auto" sweeps accelerated; where that fails, a few times carefully
+    in sequence, accelerated again, and else in sequence to the end; or
+    "accelerated", "parallel" (damping=1), "sequential" (damping=1,
+    order=None). Ends when no cavity moves by more than tol.
     """
     C = validate.kernel_matrix(C)
     t = validate.binary_targets(t, len(C))
@@ -95,10 +97,11 @@ def fit(
 def _fit(C, t, likelihood, plan, tol, max_sweeps, start):
     """`fit` of what has been validated, without its warning."""
     best, trace = (*start, np.inf), []
-    for update, options in plan:
+    last = best
+    for update, most, options in plan:
         if not best[3] <= tol:
-            sweeps = update(C, t, likelihood.average, best[:3], **options)
-            last = _settle(sweeps, best[:3], tol, max_sweeps, trace)
+            sweeps = update(C, t, likelihood.average, last[:3], **options)
+            last = _settle(sweeps, last[:3], tol, min(most, max_sweeps), trace)
             best = min(best, last, key=lambda state: state[3])
     tau, nu, q, change = best
     log_z = likelihood.average(q.m, q.s2, t)[0]
@@ -108,7 +111,7 @@ def _fit(C, t, likelihood, plan, tol, max_sweeps, start):
 
 
 def _plan(method, options, N=0):
-    """What to try, one after the other."""
+    """What to try, one after the other, with how many sweeps at most."""
     if method != "auto" and method not in METHODS:
         names = ", ".join(METHODS)
         raise ValueError(
@@ -123,8 +126,14 @@ def _plan(method, options, N=0):
     if order is not None and not np.array_equal(np.sort(order), np.arange(N)):
         raise ValueError(f"order must name each of {N} sites once")
     if method == "auto":
-        return [(accelerated, {}), (sequential, {"damping": 0.5})]
-    return [(METHODS[method], options)]
+        cautious = {"damping": 0.5}
+        return [
+            (accelerated, np.inf, {}),
+            (sequential, FEW, cautious),
+            (accelerated, np.inf, {}),
+            (sequential, np.inf, cautious),
+        ]
+    return [(METHODS[method], np.inf, options)]
 
 
 def _prior(C, like=None):

@@ -116,3 +116,18 @@ def test_one_sweep_from_the_prior(problem, name):
     far = np.abs(again.m) / np.sqrt(again.s2)
     spread = np.abs(np.log(again.s2 / 4))
     assert change == pytest.approx(max(far.max(), spread.max()), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["parallel", "sequential"])
+def test_half_a_step_counts_as_a_whole_one(name):
+    """Half of each site, and a change in units of the step."""
+    C, t, zero = np.array([[4.0, 3.0], [3.0, 4.0]]), np.ones(2), np.zeros(2)
+    start = zero, zero, gp_sweeps.posterior(C, zero, zero)
+    method = gp_sweeps.METHODS[name]
+    tau, _, q, change = next(method(C, t, PROBIT.average, start, damping=0.5))
+    _, d1, d2 = PROBIT.average(0.0, 4.0, 1)
+    assert tau[0] == pytest.approx(0.5 * (1 / (4 + 16 * d2) - 0.25), rel=1e-12)
+    far = np.max(np.abs(q.m) / np.sqrt(q.s2))
+    assert change == pytest.approx(
+        2 * max(far, np.max(np.abs(np.log(q.s2 / 4)))), rel=1e-9
+    )
