@@ -496,6 +496,18 @@ FAULTS = [
         "without check.attempt",
         replace("check.attempt", "print"),
     ),
+    (
+        gates.exercises_check_themselves,
+        "wrong by its own check.attempt",
+        insert(
+            ":label: logistic-ex-2",
+            sample.code(
+                "check.attempt('x', np.abs, np.square, (2.0,))",
+                "✗ x · not yet: it is off by a factor ½",
+                tags=["solution"],
+            ),
+        ),
+    ),
 ]
 
 

@@ -540,7 +540,7 @@ def exercises_are_solved(chapter):
 
 
 def exercises_check_themselves(chapter):
-    """An exercise in code is answered by check.attempt."""
+    """An exercise in code is answered by check.attempt, its solution too."""
     starts = [d.cell for d in chapter.exercises]
     complaints = []
     stops = [*starts[1:], len(chapter.cells)]
@@ -549,6 +549,10 @@ def exercises_check_themselves(chapter):
         mine = [c for c in block if "exercise" in c.tags]
         if mine and not any("check.attempt" in calls_of(c.tree) for c in mine):
             text = "an exercise in code without check.attempt"
+            complaints.append(at(chapter, start, text))
+        told = "\n".join(c.printed for c in block if "solution" in c.tags)
+        if "· not yet:" in told and "· right:" not in told:
+            text = "the solution is wrong by its own check.attempt"
             complaints.append(at(chapter, start, text))
     return complaints
 
