@@ -103,3 +103,19 @@ def test_three_values_are_too_many_for_a_grid():
     """The sampling referees are for those."""
     with pytest.raises(ValueError, match="at most 2 values; got 3"):
         gp_truth.quadrature(np.eye(3), np.ones(3), PROBIT)
+
+
+def test_the_error_of_one_stone_is_relative():
+    """Delta method: sd of ln mean(w) = sd(w) / mean(w) / sqrt(size)."""
+    C, t = np.array([[9.0]]), np.array([1.0])
+    found = [
+        gp_truth.stepping_stones(
+            C, t, PROBIT, np.random.default_rng(seed), 400, np.array([0, 1])
+        )
+        for seed in range(12)
+    ]
+    values, errors = np.array(found).T
+    assert abs(values.mean() + np.log(2)) < 4 * errors.mean() / np.sqrt(12)
+    assert 0.5 < errors.mean() / values.std(ddof=1) < 2.0
+    # sd of Phi(f) under the prior is 0.4 or so, the mean one half
+    assert errors.mean() > 0.68 / np.sqrt(400)
