@@ -158,7 +158,7 @@ def _each(A, v):
 
 
 def predict_latent(fit, c_star, c_ss):
-    """Mean (M, K) and covariance (M, K, K) of f at M new points, GPML 3.5.
+    """m = c_*^T (t_k - y_k), Sigma (K, K) at M new points, GPML section 3.5.
 
     c_star (K, N, M) and c_ss (K, M), or (N, M) and (M,) for all classes.
     """
