@@ -114,7 +114,8 @@ def _proper(alpha, M):
 
 def log_joint(W, Phi, t, *, alpha, m0=None, weights=None):
     """ln p(t|w) p(w) = sum_n c_n ln sigma(s_n w^T phi_n) + ln p(w), (S,)."""
-    W, Phi = np.atleast_2d(W), np.asarray(Phi)
+    W, Phi = np.atleast_2d(validate.real("W", W)), validate.design(Phi)
+    alpha = _proper(alpha, Phi.shape[1])
     sign = 2.0 * validate.binary_targets(t, len(Phi)) - 1.0
     c = np.ones(len(Phi)) if weights is None else np.asarray(weights)
     L = np.empty(len(W))

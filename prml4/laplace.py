@@ -70,7 +70,10 @@ class Laplace:
 
     def log_density(self, w):
         """ln N(w | w0, A^{-1}) of each row of w (..., M), PRML (2.43)."""
-        half = (np.asarray(w, dtype=float) - self.mode) @ self.cholesky
+        w, M = validate.real("w", w), self.mode.size
+        if w.ndim == 0 or w.shape[-1] != M:
+            raise ValueError(f"w must have shape (..., {M}); got {w.shape}")
+        half = (w - self.mode) @ self.cholesky
         return -0.5 * np.sum(half**2, axis=-1) - _log_volume(self.cholesky)
 
     def draws(self, rng, n):
@@ -278,6 +281,8 @@ def remainder(log_f, q, *, reach=12.0, step=0.5):
     M, surface = q.mode.size, _Surface(log_f, None, None)
     if M > 3:
         raise ValueError(f"a grid is for M <= 3 parameters; got M = {M}")
+    if not 0 < step <= 1 <= reach < np.inf:
+        raise ValueError(f"0 < step <= 1 <= reach; got {step} and {reach}")
     ticks = step * np.arange(-int(reach / step), int(reach / step) + 1)
     u = np.stack(np.meshgrid(*[ticks] * M), -1).reshape(-1, M)
     values = np.array([surface.value(w) for w in q.mode + u @ q.axes.T])

@@ -363,3 +363,11 @@ def test_model_probabilities_name_bad_input(L, prior):
     """NaN, a prior that does not sum to one, too short a prior."""
     with pytest.raises(ValueError, match="must"):
         evidence.model_probabilities(L, prior)
+
+
+@pytest.mark.parametrize("alpha", [-1.0, 0.0, [1.0, -2.0]])
+def test_the_joint_density_needs_a_proper_prior(alpha):
+    """No logarithm of a negative precision."""
+    Phi = np.array([[1.0, 0.0], [1.0, 2.0]])
+    with pytest.raises(ValueError, match="alpha"):
+        evidence.log_joint(np.zeros(2), Phi, [0, 1], alpha=alpha)

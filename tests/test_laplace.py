@@ -549,3 +549,19 @@ def test_a_mode_on_the_boundary_is_not_stationary():
     kinds = [w.category for w in seen]
     assert kinds == [newton.NotConverged, laplace.NotGaussian]
     assert not q.converged and 0 < q.mode[0] < 1e-2
+
+
+@pytest.mark.parametrize("w", [0.3, np.zeros((4, 1)), np.zeros(3), [1j, 0.0]])
+def test_a_density_refuses_points_of_another_space(w):
+    """A number, one column, three, complex: none is a w of two parameters."""
+    q = laplace.at_mode([0.0, 1.0], 0.0, np.eye(2))
+    with pytest.raises(ValueError, match="w must"):
+        q.log_density(w)
+
+
+@pytest.mark.parametrize("how", [{"step": 5}, {"step": 0}, {"reach": 0.5}])
+def test_remainder_refuses_grids_that_see_nothing(how):
+    """Steps of five standard deviations miss the bell."""
+    q = laplace.at_mode(0.0, 0.0, 1.0)
+    with pytest.raises(ValueError, match="0 < step <= 1 <= reach"):
+        laplace.remainder(lambda w: -0.5 * float(w @ w), q, **how)
