@@ -262,6 +262,8 @@ def table(rows, header, caption):
     lines = [[str(cell) for cell in row] for row in [header, *rows]]
     if {len(line) for line in lines} != {len(header)}:
         raise ValueError(f"expected {len(header)} cells in every row")
+    if not all((*lines[0], *(line[0] for line in lines))):
+        raise ValueError("a column or a row without a name cannot be heard")
     first, *wide = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     text, marked = [caption], []
     for i, (name, *cells) in enumerate(lines):

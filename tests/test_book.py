@@ -307,6 +307,9 @@ def test_table_names_its_columns_and_rows():
     ]
     with pytest.raises(ValueError, match="2 cells"):
         book.table([["Newton"]], ["method", "steps"], "Two ways")
+    for header, name in ((["", "steps"], "Newton"), (["method", "steps"], "")):
+        with pytest.raises(ValueError, match="without a name"):
+            book.table([[name, 7]], header, "Two ways")
 
 
 def test_log_axes_are_described_in_whole_decades():
