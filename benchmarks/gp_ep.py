@@ -21,7 +21,6 @@ import numpy as np
 import race
 from GPy.inference.latent_function_inference.expectation_propagation import EP
 from paramz import ObsAr
-from scipy.linalg.lapack import dpotrf
 from threadpoolctl import threadpool_limits
 
 from prml4 import gaussian_process, gp_ep, kernels
@@ -116,7 +115,7 @@ def cell(threads, X, t, C, set_up, seconds):
         for who, found in set_up.items()
         if found
     }
-    runs = race.take_turns(contenders, lambda: bound(C), seconds)
+    runs = race.take_turns(contenders, lambda: race.factorisation(C), seconds)
     extra, _ = race.memory(contenders["prml4"])
     names = [who for who in CONTENDERS if not who.startswith("prml4")]
     return {
@@ -129,14 +128,6 @@ def cell(threads, X, t, C, set_up, seconds):
         "sweeps": len(gp_ep.fit(C, t, tol=set_up["prml4"][0]).trace),
         "matrices": round(1e6 * extra / C.nbytes, 2),
     }
-
-
-def bound(C):
-    """One Cholesky factorisation of a matrix like B."""
-    B = C + np.eye(len(C))
-    return race.milliseconds(
-        lambda: dpotrf(B.T, lower=1, clean=0, overwrite_a=1)
-    )
 
 
 def our_optimum(X, t):
@@ -174,7 +165,7 @@ def optimisations(n, threads, seconds):
     there = [who for who in ends if ends[who] > max(ends.values()) - 1e-3]
     for k in threads:
         with threadpool_limits(k):
-            floors = partial(bound, KERNEL(THETA, X))
+            floors = partial(race.factorisation, KERNEL(THETA, X))
             runs = race.take_turns(contenders, floors, seconds)
         found = race.verdict(*runs, [who for who in there if who != "prml4"])
         race.say(f"optimum n = {n}, {k} threads: ratio {found['ratio']}\n")

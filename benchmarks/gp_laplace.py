@@ -17,7 +17,6 @@ import warnings
 
 import numpy as np
 import race
-from scipy.linalg.lapack import dpotrf
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from threadpoolctl import threadpool_limits
@@ -99,14 +98,6 @@ def tasks(X, t):
     }
 
 
-def bound(C):
-    """One Cholesky factorisation of a matrix like B."""
-    B = C + np.eye(len(C))
-    return race.milliseconds(
-        lambda: dpotrf(B.T, lower=1, clean=0, overwrite_a=1)
-    )
-
-
 def cells(n, threads, seconds):
     """One size, at each number of threads every task in turn."""
     X, t = data(n)
@@ -124,7 +115,7 @@ def cells(n, threads, seconds):
 
 def cell(task, threads, C, t, contenders, seconds):
     """What is kept of a race; memory in matrices of n by n."""
-    runs = race.take_turns(contenders, lambda: bound(C), seconds)
+    runs = race.take_turns(contenders, lambda: race.factorisation(C), seconds)
     extra, _ = race.memory(contenders["prml4"])
     return {
         "data": task,

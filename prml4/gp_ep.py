@@ -2,13 +2,10 @@
 
     C      (N, N)  kernel matrix, covariance of the prior N(f | 0, C)
     t      (N,)    targets in {0, 1}
-    tau    (N,)    site precisions: t_n(f_n) = c_n exp(nu f_n - tau f_n^2 / 2)
-    nu     (N,)    site precisions times site means
-    mu, v  (N,)    marginals of q(f) = N(f | mu, Sigma), v = diag Sigma
-    m, s2  (N,)    cavities: marginals of q without the site of their own
-    b      (N,)    C^{-1} mu = nu - tau mu, the weights of a prediction
-    R      (N, N)  (C + diag(1 / tau))^{-1} = A^T diag(d) A, finite for tau = 0
+    c_star (N, M)  covariances of f with the values at M new points
+    c_ss   (M,)    prior variances there
 
+Sites, cavities and q stand in `gp_sweeps`, with their shapes.
 Only C, t and a likelihood with `average(m, s2, t)` come in: EP knows no
 kernels. C is never inverted, and nothing is divided by a site precision,
 which may be zero, or negative if the likelihood is not log-concave.

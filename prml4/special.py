@@ -9,8 +9,8 @@
     e     exp(-a^2 / 2), without its rounding error growing like a^2
     q     Phi(-|a|) / e, a scaled complementary error function
 
-A suffix counts derivatives: f_prime, f_second and f_third are the first,
-second and third derivative of f; r = (log Phi)', so mills_prime and
+A suffix counts derivatives: f_prime and f_second are the first and
+second derivative of f; r = (log Phi)', so mills_prime and
 mills_second are the second and third derivative of log Phi.
 
 Every function returns float64, scalars for scalars, and leaves its input
@@ -77,13 +77,6 @@ def sigmoid_second(a):
 
 
 @_elementwise
-def sigmoid_third(a):
-    """sigma''' = sigma' (1 - 6 sigma'), from PRML (4.88)."""
-    slope = sigmoid_prime(a)
-    return slope * (1.0 - 6.0 * slope)
-
-
-@_elementwise
 def softplus(a):
     """log(1 + exp(a)) = max(a, 0) + log1p(exp(-|a|)) = -log sigma(-a)."""
     return np.maximum(a, 0.0) + np.log1p(np.exp(-np.abs(a)))
@@ -105,12 +98,6 @@ def log_sigmoid_prime(a):
 def log_sigmoid_second(a):
     """(log sigma)'' = -sigma'(a), from PRML (4.88)."""
     return -sigmoid_prime(a)
-
-
-@_elementwise
-def log_sigmoid_third(a):
-    """(log sigma)''' = -sigma''(a), from PRML (4.88)."""
-    return -sigmoid_second(a)
 
 
 @_elementwise
