@@ -1,6 +1,7 @@
 """The referee: every claim of the book is tied to three things that agree.
 
-    display      the formula transcribed literally, sums index by index
+    display      the printed formula: its TeX, read from the page and evaluated
+                 (`printed`), or transcribed by hand, sums index by index
     library      the function of prml4 that computes it
     other side   an evaluation that shares neither: differences, quadrature,
                  Monte Carlo, enumeration, a limit
@@ -10,7 +11,7 @@ Sides are numbers, arrays, or functions that return them. A check returns a
 differ by more than the bound, `Toothless` if the bound is so wide that a
 formula wrong by a thousandth would have passed.
 
-The bound is the error estimate of the other side (`prml4.estimate`) plus a
+The bound is the error estimate of the other side (`referee.estimate`) plus a
 rounding allowance of eps * 10^4 times the largest element: a sum of n terms
 errs by at most n eps times the sum of their sizes, and no formula of the
 book has more than some thousands. Display and library get that allowance
@@ -18,16 +19,17 @@ alone. Residual and bound are printed relative to the largest element of the
 truth, so that 1e-300 and 1e300 are judged alike.
 """
 
+import os
 import re
 from dataclasses import dataclass
 from html import escape
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from . import diagnose
-from .estimate import (
+from prml4.referee import diagnose, page
+from prml4.referee.estimate import (
     EPS,
     Estimate,
     central_difference,
@@ -42,13 +44,17 @@ from .estimate import (
     second_difference,
     second_partials,
 )
+from prml4.referee.evaluate import evaluate
+from prml4.referee.tex import TexError
+from prml4.referee.values import Eye, Unbound, Zero, depends, each, law
 
 __all__ = [
     "Attempt", "Check", "ClaimFails", "Estimate", "Slip", "Toothless",
-    "attempt", "central_difference", "complex_step", "derivative",
-    "difference_error", "gradient", "hessian", "identity", "integral",
-    "jacobian", "limit", "moments", "optimal_step", "psd", "richardson",
-    "second_difference", "slip",
+    "Unreadable", "attempt", "central_difference", "complex_step", "derivative",
+    "depends", "difference_error", "each", "given", "gradient", "hessian",
+    "identity", "integral", "jacobian", "law", "limit", "moments",
+    "optimal_step", "printed", "psd", "richardson", "second_difference",
+    "slip", "transcribed",
 ]  # fmt: skip
 
 ROUNDING = 1e4 * EPS  # of a formula with up to 10^4 terms, relative
@@ -58,6 +64,10 @@ TEETH_RANDOM = 0.05  # the same for Monte Carlo
 
 class ClaimFails(Exception):
     """Two sides of a claim differ by more than the bound."""
+
+
+class Unreadable(ClaimFails):
+    """The printed formula has no value: it has two readings, or none."""
 
 
 class Toothless(Exception):
@@ -239,6 +249,242 @@ def _rank(label, values, rank):
     if found != rank:
         raise ClaimFails(f"{label}: the rank is {found}, not {rank}")
     return f"rank {found}"
+
+
+# -- the printed formula ---------------------------------------------------
+
+
+def given(**names):
+    """symbol = value, for the displays below; returns the names, to use again.
+
+    A symbol's name is its TeX without backslash and style, scripts joined by
+    underscores: w, phi, Sigma_aa, m_hat, v_minus (of v_{-n}), E_p (of E_p[..]).
+    What was named before is forgotten.
+    """
+    GIVEN.clear()
+    GIVEN.update(names)
+    return names
+
+
+GIVEN = {}
+
+
+def printed(
+    label, /, *, library=None, other=None, how="independent route", error=0.0,
+    slack=None, leave=(), defines=(), start=1, tex=None, **names,
+):  # fmt: skip
+    """member = member = library = other, the members as they are printed.
+
+    With several statements, library, other and slack have one entry for each.
+    `other` may be off by `error`. Two names are special: `given_error`, what
+    members may be off by, relatively, since symbols are bound to fits or grids;
+    `sizes`, how far an index runs that no array carries.
+    """
+    names = {**GIVEN, **names}
+    errors = error, names.pop("given_error", 0.0)
+    tex, source = (tex, "its TeX") if tex else page.display(_named(label))
+    place, sides = f"{label}, {source}", {"library": library, how: other}
+    read, left = _read(place, tex, names, start, defines, leave)
+    each_side = [_split(place, *s, len(read)) for s in sides.items()]
+    gaps = _split(place, "slack", slack, len(read))
+    pairs = []
+    for one, gap, *values in zip(read, gaps, *each_side, strict=True):
+        values = dict(zip(sides, values, strict=True))
+        pairs += _statement(place, one, values, errors, gap)
+    worst = max(pairs, key=lambda pair: pair.ratio)
+    count = sum(len(one.members) for one in read) - len(left)
+    compared = [n for n, side in sides.items() if side is not None]
+    compared = (f"{count} members", *compared, *(f"left: {n}" for n in left))
+    found = worst.residual, worst.bound
+    return Check(label, "as printed", how, *found, compared, " · ")
+
+
+def transcribed(label, digest, why):
+    """digest = digest of the display: what it said when it was transcribed.
+
+    The reason names what the reader of formulas cannot read. Errors planted
+    on the page must not be found by this guard: PRML4_UNGUARDED lifts it.
+    """
+    tex, source = page.display(_named(label))
+    if not why:
+        raise ValueError(f"{label}: a transcription needs a reason")
+    if page.digest(tex) != digest and not os.environ.get("PRML4_UNGUARDED"):
+        raise ClaimFails(
+            f"{label}, {source}: the display has changed since it was "
+            f"transcribed; transcribe it again, then write "
+            f'"{page.digest(tex)}"'
+        )
+
+
+def _read(place, tex, names, start, defines, leave):
+    """(statements, names left): all members have values but those named."""
+    used = set()
+    try:
+        read, _ = evaluate(tex, names, start, defines)
+        for why in (m.value for one in read for m in one.members):
+            if isinstance(why, Unbound) and why.name in leave:
+                used.add(why.name)
+            elif isinstance(why, TexError):
+                raise why
+        if idle := set(leave) - used:
+            raise Unbound(min(idle), "is left although it has a value")
+    except TexError as why:
+        raise Unreadable(f"{place}: {why}") from why
+    return read, sorted(used)
+
+
+def _split(place, name, side, count):
+    """One side for each statement of the display."""
+    if side is None or count == 1:
+        return [side] * count
+    if not isinstance(side, tuple) or len(side) != count:
+        raise ValueError(f"{place}: {name} must be a tuple of {count}")
+    return side
+
+
+def _statement(place, statement, sides, errors, slack):
+    """The pairs of all sides of one statement that were compared."""
+    sides = {n: _value(place, n, s) for n, s in sides.items() if s is not None}
+    runs, pairs = _runs(statement), []
+    for k, run in enumerate(runs):
+        run = {n: m for n, m in run.items() if not _is_left(m)}
+        more, scale = sides if k == 0 else {}, _scale(run.values())
+        off = {n: _noise(m, scale) + errors[1] * scale for n, m in run.items()}
+        off |= {n: 0.0 if n == "library" else errors[0] for n in more}
+        values = {n: m.value for n, m in run.items()} | more
+        pairs += _agree(place, _alike(place, values), off, scale)
+    orders = zip(pairwise(runs), _orders(statement), strict=True)
+    for ends, relation in orders:
+        pairs += _ordered(place, *ends, relation, slack, errors[0], pairs)
+    if not pairs:
+        raise Toothless(f"{place}: fewer than two values meet in a statement")
+    return pairs
+
+
+def _runs(statement):
+    """Members joined by =, by their names: [{"member 1": ...}, ...]."""
+    runs = [{}]
+    for k, member in enumerate(statement.members):
+        if k and statement.relations[k - 1] != "=":
+            runs.append({})
+        runs[-1][f"member {k + 1}"] = member
+    return runs
+
+
+def _orders(statement):
+    """The relations between the runs."""
+    return [r for r in statement.relations if r != "="]
+
+
+def _scale(members):
+    """The largest value, or the largest term of a sum that is zero."""
+    sizes = [np.max(np.abs(_number(m.value))) for m in members]
+    if any(map(_is_zero, members)):
+        sizes += [m.size for m in members]
+    return float(max(sizes, default=0.0))
+
+
+def _noise(member, size):
+    """Ten times what derivatives, integrals and limits may be off by."""
+    relative, absolute = member.noise
+    return 10 * (relative * size + absolute)
+
+
+def _is_left(member):
+    return isinstance(member.value, TexError)
+
+
+def _is_zero(member):
+    return member.constant and not np.any(_number(member.value))
+
+
+def _number(value):
+    """The size of an identity is its factor."""
+    return value.c if isinstance(value, Eye) else value
+
+
+def _alike(label, values):
+    """Sides with identities and zeros in the shape of the others."""
+    shapes = [
+        np.shape(v)
+        for name, v in values.items()
+        if name[:6] == "member" and not isinstance(v, Eye | Zero)
+    ] or [np.shape(v) for v in values.values()]
+    shape = max(shapes, key=len)
+    out = {}
+    for name, v in values.items():
+        if isinstance(v, Eye):
+            v = v.c * (np.eye(*shape[-2:]) if len(shape) > 1 else 1.0)
+            v = np.broadcast_to(v, shape)
+        elif isinstance(v, Zero) or np.ndim(v) == 0 and v == 0:
+            v = np.zeros(shape)
+        elif name[:6] != "member" and np.squeeze(v).shape == shape:
+            v = np.squeeze(v)  # a column of one is a number on the page
+        out[name] = np.asarray(v, float)
+        if not np.all(np.isfinite(out[name])):
+            raise ClaimFails(f"{label}: {name} is not finite")
+    _same_shapes(label, out)
+    return out
+
+
+def _agree(label, values, errors, scale):
+    """Every pair of the values within its bound, and the bound has teeth."""
+    scale = max(scale, *(float(np.max(np.abs(v))) for v in values.values()))
+    pairs = []
+    for a, b in combinations(values, 2):
+        pair = _pair(a, b, values, errors[a] + errors[b], scale)
+        if not pair.bound * (scale or 1.0) < TEETH * scale:
+            raise Toothless(
+                f"{label}: {a} and {b} are {scale:.1e} at most and known to "
+                f"{pair.bound:.1e} only"
+            )
+        if not pair.ratio <= 1:
+            raise ClaimFails(
+                f"{label}: {a} and {b} differ, "
+                f"{_numbers(pair.residual, pair.bound, '>')}"
+                f"{diagnose.resemblance(values[a], values[b])}"
+            )
+        pairs.append(pair)
+    return pairs
+
+
+def _ordered(place, a, b, relation, slack, error, seen):
+    """a <= b with a slack that is stated, or seen to vanish somewhere."""
+    ends = list(a.values())[-1], list(b.values())[0]
+    if relation not in ORDER or any(map(_is_left, ends)):
+        return []
+    gap, scale = _gap(place, relation, ends)
+    noise = max(_noise(m, scale) for m in ends) + ROUNDING * scale
+    nearest, allowed = float(np.min(gap)), max(noise, 1e-9 * scale)
+    if nearest < -noise or relation in STRICT and nearest <= noise:
+        raise ClaimFails(f"{place}: {relation} does not hold")
+    if slack is not None:
+        gap = nearest if relation in MATRIX_ORDER else gap
+        sides = {"slack": gap, "stated": _value(place, "slack", slack)}
+        errors = {"slack": noise, "stated": error}
+        return _agree(place, _alike(place, sides), errors, 0.0)
+    if nearest <= allowed:
+        found = abs(nearest) / scale, allowed / scale, abs(nearest) / allowed
+        return [_Pair(("left", "right"), *found)]
+    if not (seen and any(map(_is_zero, ends))):
+        raise Toothless(f"{place}: {relation} is slack: state by how much")
+    return []
+
+
+def _gap(place, relation, ends):
+    """(what the larger side has more, or its eigenvalues; their scale)."""
+    values = _alike(place, {"left": ends[0].value, "right": ends[1].value})
+    gap = ORDER[relation] * (values["right"] - values["left"])
+    if relation in MATRIX_ORDER:
+        gap = np.linalg.eigvalsh((gap + np.swapaxes(gap, -1, -2)) / 2)
+    return gap, max(float(np.max(np.abs(v))) for v in values.values())
+
+
+ORDER = {"<": 1, r"\le": 1, r"\prec": 1, r"\preceq": 1} | dict.fromkeys(
+    [">", r"\ge", r"\succ", r"\succeq"], -1
+)
+MATRIX_ORDER = {r"\prec", r"\preceq", r"\succ", r"\succeq"}
+STRICT = {"<", ">", r"\prec", r"\succ"}
 
 
 def slip(id, label, *, as_written, corrected, truth, error=0.0):

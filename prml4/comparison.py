@@ -13,12 +13,14 @@ A method is a function learn(X, t) -> predict, and predict(X) -> P.
 
 import warnings
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from prml4 import gaussian, naive_bayes, softmax, validate
-from prml4.data import with_bias
+from prml4 import gaussian, naive_bayes, softmax
+from prml4.models.data import with_bias
+from prml4.numerics import validate
+from prml4.numerics.newton import NotConverged
+from prml4.numerics.result import Result
 
 
 class ImpossibleEvent(UserWarning):
@@ -31,12 +33,7 @@ class ImpossibleEvent(UserWarning):
 def predictions(P, t):
     """P (N, K) with rows that sum to 1, P >= 0, and t (N,) in 0, ..., K - 1."""
     P = validate.real("P", P)
-    P = validate.design(np.c_[1 - P, P] if P.ndim == 1 else P, "P")
-    if P.shape[1] < 2 or P.min() < 0 or np.abs(P.sum(1) - 1).max() > 1e-9:
-        raise ValueError(
-            "P must hold probabilities in [0, 1] of at least two classes, with "
-            f"sum 1 in each row; got {P}"
-        )
+    P = validate.posteriors(np.c_[1 - P, P] if P.ndim == 1 else P)
     return P, validate.labels(t, *P.shape)
 
 
@@ -44,10 +41,10 @@ def log_losses(P, t):
     """-ln p(C_{t_n}|x_n), the terms of PRML (4.108); Good (1952)."""
     P, t = predictions(P, t)
     own = P[np.arange(len(t)), t]
-    if not own.all():
+    for n in np.flatnonzero(own == 0)[:1]:
         warnings.warn(
-            f"row {np.argmin(own)} is of class {t[np.argmin(own)]}, to which "
-            "probability 0 had been given: its log loss is infinite",
+            f"row {n} is of class {t[n]}, to which probability 0 had been "
+            "given: its log loss is infinite",
             ImpossibleEvent,
             stacklevel=2,
         )
@@ -70,20 +67,25 @@ def mistakes(P, t):
     return (P.argmax(axis=1) != t).astype(float)
 
 
-@dataclass(frozen=True)
-class Score:
-    """A mean over rows, and how far it can be trusted."""
+@dataclass(frozen=True, eq=False)
+class Score(Result):
+    """A mean over rows, and how far it can be trusted.
 
-    value: float  # mean loss
-    error: float  # its standard error
-    N: int  # rows
+    value           mean loss
+    standard_error  of that mean
+    N               rows
+    """
+
+    value: float
+    standard_error: float
+    N: int
 
     def __str__(self):
-        return f"{self.value:.4f} ± {self.error:.4f}"
+        return f"{self.value:.4f} ± {self.standard_error:.4f}"
 
     def signed(self, digits):
         """A difference, with its sign."""
-        return f"{self.value:+.{digits}f} ± {self.error:.{digits}f}"
+        return f"{self.value:+.{digits}f} ± {self.standard_error:.{digits}f}"
 
 
 def score(losses):
@@ -92,27 +94,33 @@ def score(losses):
     losses = validate.real("losses", losses)
     N = losses.size
     if losses.ndim != 1 or N < 2 or np.isnan(losses).any():
-        raise ValueError(
-            f"losses must be two numbers or more, no NaN; got {losses}"
-        )
-    if np.isinf(losses).any():
-        return Score(float(losses.mean()), np.inf, N)
-    return Score(float(losses.mean()), float(losses.std(ddof=1) / N**0.5), N)
+        raise ValueError(f"losses must be two or more, no NaN; got {losses}")
+    infinite = np.isinf(losses).any()
+    error = np.inf if infinite else float(losses.std(ddof=1) / N**0.5)
+    return Score(float(losses.mean()), error, N)
 
 
 # Calibration.
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
-    """What was said and what happened, bin by bin; empty bins are left out."""
+class Calibration(Result):
+    """What was said and what happened, bin by bin; empty bins are left out.
 
-    n: np.ndarray  # (B,) rows
-    y: np.ndarray  # (B,) mean prediction
-    o: np.ndarray  # (B,) relative frequency of class 1
-    low: np.ndarray  # (B,) lower end of Wilson's interval for it
-    high: np.ndarray  # (B,) upper end
-    within: float  # sum_n {(y_n - y_b)^2 - 2 (y_n - y_b)(t_n - o_b)} / N
+    n       (B,)  rows
+    y       (B,)  mean prediction
+    o       (B,)  relative frequency of class 1
+    low     (B,)  lower end of Wilson's interval for it
+    high    (B,)  upper end
+    within        sum_n {(y_n - y_b)^2 - 2 (y_n - y_b)(t_n - o_b)} / N
+    """
+
+    n: np.ndarray
+    y: np.ndarray
+    o: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    within: float
 
     @property
     def calibration(self):
@@ -127,8 +135,8 @@ class Calibration:
     @property
     def uncertainty(self):
         """o (1 - o), o the frequency of class 1 in all rows."""
-        o = self.n @ self.o / self.n.sum()
-        return float(o * (1 - o))
+        o = float(self.n @ self.o / self.n.sum())
+        return o * (1 - o)
 
     @property
     def resolution(self):
@@ -190,11 +198,17 @@ def estimate_prior(P, old, *, tol=1e-10, max_iter=10_000):
     No labels are needed. A class that is absent makes it slow.
     """
     q = np.array(old, dtype=float)
-    for _ in range(max_iter):
+    for _ in range(validate.whole("max_iter", max_iter)):
         before, q = q, shift_prior(P, old, q).mean(axis=0)
         if np.abs(q - before).max() <= tol:
             return q
-    raise ValueError(f"the prior still moves after {max_iter} steps")
+    warnings.warn(
+        f"the prior still moves after {max_iter} steps, by "
+        f"{np.abs(q - before).max():.1e}",
+        NotConverged,
+        stacklevel=2,
+    )
+    return q
 
 
 # Held-out rows.
@@ -204,10 +218,9 @@ def folds(rng, t, F):
     """t -> fold (N,): each class dealt out in turn, n_k / F rows or so."""
     t = validate.real("t", t)
     t, _ = validate.classes(t, t.size)
-    if F != int(F) or not 2 <= F <= np.bincount(t).min():
+    if validate.whole("F", F, 2) > (most := np.bincount(t).min()):
         raise ValueError(
-            f"F must be a whole number from 2 to {np.bincount(t).min()}, the "
-            f"rows of the smallest class; got {F}"
+            f"F must be at most {most}, the rows of the smallest class; got {F}"
         )
     order = rng.permutation(t.size)
     fold = np.empty(t.size, dtype=int)
@@ -228,29 +241,22 @@ def cross_predict(learn, X, t, fold):
     return P
 
 
-def lda(X, t, **options):
-    """P = p(C_k|x) of gaussian.fit_lda(X, t), PRML (4.62), (4.68)."""
-    return partial(gaussian.predict_proba, gaussian.fit_lda(X, t, **options))
+def method(fit, predict_proba, features=np.asarray):
+    """learn(X, t) -> predict, predict(X) = p(C_k|phi(x)) of fit(phi(X), t).
+
+    What else learn is given are options of fit.
+    """
+
+    def learn(X, t, **options):
+        """X -> p(C_k|x), from rows X of classes t."""
+        model = fit(features(X), t, **options)
+        return lambda X: predict_proba(model, features(X))
+
+    return learn
 
 
-def qda(X, t, **options):
-    """P = p(C_k|x) of gaussian.fit_qda(X, t), PRML (4.62)."""
-    return partial(gaussian.predict_proba, gaussian.fit_qda(X, t, **options))
-
-
-def naive(X, t, **options):
-    """P = p(C_k|x) of naive_bayes.fit_gaussian(X, t), PRML 4.2.3."""
-    model = naive_bayes.fit_gaussian(X, t, **options)
-    return partial(naive_bayes.predict_proba, model)
-
-
-def naive_bits(X, t, **options):
-    """P = p(C_k|x) of naive_bayes.fit_bernoulli(X, t), PRML (4.81)."""
-    model = naive_bayes.fit_bernoulli(X, t, **options)
-    return partial(naive_bayes.predict_proba, model)
-
-
-def regression(X, t, **options):
-    """P = softmax(W phi), phi = (1, x), of softmax.fit, PRML (4.104)."""
-    W = softmax.fit(with_bias(X), t, **options).W
-    return lambda X: softmax.predict_proba(with_bias(X), W)
+lda = method(gaussian.fit_lda, gaussian.predict_proba)
+qda = method(gaussian.fit_qda, gaussian.predict_proba)
+naive = method(naive_bayes.fit_gaussian, naive_bayes.predict_proba)
+naive_bits = method(naive_bayes.fit_bernoulli, naive_bayes.predict_proba)
+regression = method(softmax.fit, softmax.predict_proba, with_bias)

@@ -8,9 +8,9 @@ nu    (N,)    site precision-means
 
 Site n is c_n exp(nu_n a_n - tau_n a_n^2 / 2). The *cavity* is q without site
 n, the *tilted* distribution the cavity times the exact factor f_n; their
-moments end in _c and _t, those of q in nothing. A factor comes as `average`:
-(m_c, v_c, t_n) -> ln Z and its first two derivatives by m_c, from `averages`.
-The clutter problem, with sites in D dimensions, is in `clutter`.
+moments end in _c and _t, those of q in nothing. A factor is known by its
+likelihood.average: (m_c, v_c, t_n) -> ln Z and two derivatives by m_c. The
+clutter problem, with sites in D dimensions, is in `clutter`.
 """
 
 import warnings
@@ -19,11 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 
-from prml4 import averages, validate
-from prml4.newton import NotConverged
+from prml4.models.likelihoods import LOGISTIC, Likelihood
+from prml4.numerics import validate
+from prml4.numerics.newton import NotConverged
+from prml4.numerics.result import Result
 
 TOL = 1e-9  # tilted moments against those of q, in units of q's own spread
-SWEEPS = 200
+SWEEPS = 200  # at most
 
 
 class ImproperCavity(UserWarning):
@@ -31,27 +33,47 @@ class ImproperCavity(UserWarning):
 
 
 @dataclass(frozen=True, eq=False)
-class Filtered:
-    """What assumed-density filtering believes at the end of its data."""
+class Filtered(Result):
+    """What assumed-density filtering believes at the end of its data.
 
-    m: np.ndarray  # mean
-    S: np.ndarray | float  # covariance, or the variance v of v I
-    log_Z: np.ndarray  # ln Z of every step, in the order of the steps
-    log_evidence: float  # their sum
+    m             (M,)    mean
+    S             (M, M)  covariance, or the variance v of v I
+    log_Z         (S,)    ln Z of every step, in the order of the steps
+    log_evidence          their sum
+    likelihood            of the classifier; None for clutter
+    """
+
+    m: np.ndarray
+    S: np.ndarray | float
+    log_Z: np.ndarray
+    log_evidence: float
+    likelihood: Likelihood | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class EP:
-    """The last q and its sites, and whether to trust them."""
+class EP(Result):
+    """The last q and its sites, and whether to trust them.
 
-    m: np.ndarray  # mean of q
-    S: np.ndarray | float  # covariance, or the variance v of v I
-    tau: np.ndarray  # (N,) site precisions
-    nu: np.ndarray  # (N,) or (N, D) site precision-means
-    log_evidence: float  # ln Z_EP; NaN if a cavity is improper
+    m             (M,)    mean of q
+    S             (M, M)  covariance, or the variance v of v I
+    tau           (N,)    site precisions
+    nu            (N,)    site precision-means, (N, D) of clutter
+    log_evidence          ln Z_EP; NaN if a cavity is improper
+    converged             whether the last inconsistency was at most tol
+    trace         (K,)    largest inconsistency met in every sweep
+    improper              sites whose cavity is no Gaussian
+    likelihood            of the classifier; None for clutter
+    """
+
+    m: np.ndarray
+    S: np.ndarray | float
+    tau: np.ndarray
+    nu: np.ndarray
+    log_evidence: float
     converged: bool
-    trace: tuple[float, ...]  # largest inconsistency met in every sweep
-    improper: tuple[int, ...]  # sites whose cavity is no Gaussian
+    trace: tuple[float, ...]
+    improper: tuple[int, ...]
+    likelihood: Likelihood | None = None
 
 
 # Gaussians and their moments.
@@ -119,53 +141,60 @@ def moments_on_grid(log_p, grid):
 # Classifiers.
 
 
-def adf(Phi, t, *, alpha=1.0, order=None, average=averages.probit):
+def adf(Phi, t, *, alpha=1.0, order=None, likelihood=LOGISTIC):
     """m + S phi d1, S + S phi phi^T S d2, row after row, Minka (2001).
 
     `order` lists the rows as they arrive. ln p(t) is near sum ln Z.
     """
     Phi, t, alpha = _problem(Phi, t, alpha)
-    order = rows(order, len(t))
+    order = validate.rows(order, len(t))
     m, S, log_Z = np.zeros(len(alpha)), np.diag(1 / alpha), []
     for n in order:
         g = S @ Phi[n]
-        step, d1, d2 = _derivatives(average, Phi[n] @ m, Phi[n] @ g, t[n])
+        step, d1, d2 = _terms(likelihood, Phi[n] @ m, Phi[n] @ g, t[n])
         m, S = m + g * d1, S + np.outer(g, g) * d2
         log_Z.append(float(step))
-    return Filtered(m, S, np.array(log_Z), float(np.sum(log_Z)))
+    total = float(np.sum(log_Z))
+    return Filtered(m, S, np.array(log_Z), total, likelihood)
 
 
 def fit(
-    Phi,
-    t,
-    *,
-    alpha=1.0,
-    average=averages.probit,
-    order=None,
-    damping=1.0,
-    tol=TOL,
-    max_sweeps=SWEEPS,
-):
+    Phi, t, *, alpha=1.0, likelihood=LOGISTIC, order=None, damping=1.0,
+    tol=TOL, max_iter=SWEEPS,
+):  # fmt: skip
     """q = N(w | 0, A^{-1}) prod_n site_n(phi_n^T w), all moments consistent.
 
     PRML 10.7 and Minka (2001): rank-one updates, and q renewed from its sites
     after every sweep.
     """
     Phi, t, alpha = _problem(Phi, t, alpha)
-    order = rows(order, len(t), once=True)
-    q = _Weights(Phi, t, alpha, average, share(damping))
-    trace = sweep(q.visit, order, tol, max_sweeps, q.renew)
+    order = validate.permutation(order, len(t))
+    q = _Weights(Phi, t, alpha, likelihood, validate.damping(damping))
+    trace = sweep(q.visit, order, tol, max_iter, q.renew)
     improper = np.flatnonzero(~(q.cavities()[1] >= 0))
     evidence = np.nan if improper.size else q.log_evidence()
-    return result(q.m, q.S, q.tau, q.nu, evidence, trace, tol, improper)
+    parts = q.m, q.S, q.tau, q.nu, evidence, trace, tol, improper
+    return result(*parts, likelihood)
+
+
+def predict_proba(fit, Phi):
+    """int p(t|a) N(a | phi^T m, phi^T S phi) da for t = 0, 1, PRML (4.151)."""
+    Phi = validate.columns(Phi, len(validate.fitted(fit, EP, Filtered).m))
+    return fit.likelihood.predictive(Phi @ fit.m, dot(Phi @ fit.S, Phi))
+
+
+def predict(fit, Phi):
+    """argmax_k p(C_k), class numbers (N,)."""
+    return predict_proba(fit, Phi).argmax(axis=1)
 
 
 class _Weights:
     """q(w) = N(m, S) while its sites change."""
 
-    def __init__(self, Phi, t, alpha, average, damping):
+    def __init__(self, Phi, t, alpha, likelihood, damping):
+        validate.fitted(likelihood, Likelihood, name="likelihood")
         self.Phi, self.t, self.alpha = Phi, t, alpha
-        self.average, self.damping = average, damping
+        self.likelihood, self.damping = likelihood, damping
         self.tau, self.nu = np.zeros(len(t)), np.zeros(len(t))
         self.renew()
 
@@ -184,7 +213,7 @@ class _Weights:
         m_c, v_c = cavity(m, v, tau, nu)
         if not v_c >= 0:
             return np.inf
-        _, d1, d2 = _derivatives(self.average, m_c, v_c, self.t[n])
+        _, d1, d2 = _terms(self.likelihood, m_c, v_c, self.t[n])
         new = site(m_c, v_c, d1, d2)
         up, push = self.damping * (np.array(new) - [tau, nu])
         k = 1 + up * v
@@ -201,7 +230,7 @@ class _Weights:
     def log_evidence(self):
         """sum ln c_n + ln int N(w | 0, A^{-1}) prod_n e^{...} dw."""
         m_c, v_c = self.cavities()
-        log_Z, _, _ = self.average(m_c, v_c, self.t)
+        log_Z, _, _ = self.likelihood.average(m_c, v_c, self.t)
         columns = m_c[:, None], v_c, self.tau, self.nu[:, None]
         scales = log_Z - log_integral(*columns)
         whole = np.sum(np.log(self.alpha)) / 2 - np.log(np.diag(self.L)).sum()
@@ -211,15 +240,13 @@ class _Weights:
 # What this and the clutter problem have in common.
 
 
-def sweep(visit, order, tol, max_sweeps, renew=lambda: None):
+def sweep(visit, order, tol, max_iter, renew=lambda: None):
     """max_n visit(n) of every sweep, until <= tol: the last decides.
 
     A visit returns the inconsistency that it found, not how far it moved.
     """
     trace = []
-    if not max_sweeps >= 1:
-        raise ValueError(f"max_sweeps must be at least 1, got {max_sweeps}")
-    for _ in range(max_sweeps):
+    for _ in range(validate.whole("max_iter", max_iter)):
         trace.append(float(np.max([visit(n) for n in order])))
         renew()
         if trace[-1] <= tol:
@@ -227,7 +254,7 @@ def sweep(visit, order, tol, max_sweeps, renew=lambda: None):
     return tuple(trace)
 
 
-def result(m, S, tau, nu, log_evidence, trace, tol, improper):
+def result(m, S, tau, nu, value, trace, tol, improper, likelihood=None):
     """EP(...) and, unless trace[-1] <= tol, a warning that says why."""
     improper = tuple(int(n) for n in improper)
     converged = trace[-1] <= tol and not improper
@@ -238,35 +265,15 @@ def result(m, S, tau, nu, log_evidence, trace, tol, improper):
             text += f"; the cavities of sites {improper} are no Gaussians"
         kind = ImproperCavity if improper else NotConverged
         warnings.warn(f"{text}; try damping < 1", kind, stacklevel=3)
-    return EP(m, S, tau, nu, log_evidence, converged, trace, improper)
+    return EP(m, S, tau, nu, value, converged, trace, improper, likelihood)
 
 
-def rows(order, N, once=False):
-    """Row numbers 0 <= n < N, all in turn for None; `once`: a permutation."""
-    if order is None:
-        return list(range(N))
-    order = np.asarray(order)
-    whole = order.ndim == 1 and order.size and order.dtype.kind in "iu"
-    if not whole or order.min() < 0 or order.max() >= N:
-        raise ValueError(f"order must list rows 0, ..., {N - 1}, got {order}")
-    if once and not np.array_equal(np.sort(order), np.arange(N)):
-        raise ValueError(f"order must hold each of {N} rows once, got {order}")
-    return order.tolist()
-
-
-def share(damping):
-    """Damping d with 0 < d <= 1, or ValueError."""
-    if not 0 < damping <= 1:
-        raise ValueError(f"damping must lie in (0, 1], got {damping}")
-    return float(damping)
-
-
-def _derivatives(average, m, v, t):
+def _terms(likelihood, m, v, t):
     """ln Z and its derivatives d1, d2, or ValueError unless they are finite."""
-    log_Z, d1, d2 = average(m, v, t)
+    log_Z, d1, d2 = likelihood.average(m, v, t)
     if not np.isfinite(d1 + d2):
         raise ValueError(
-            f"average must give finite derivatives; got {d1} and {d2} for "
+            f"likelihood must give finite derivatives; got {d1} and {d2} for "
             f"N({m:g}, {v:g}) and t = {t:g}"
         )
     return log_Z, d1, d2
@@ -275,9 +282,4 @@ def _derivatives(average, m, v, t):
 def _problem(Phi, t, alpha):
     """Phi, t, alpha of a classifier with a proper prior."""
     Phi, t, _ = validate.two_classes(Phi, t)
-    alpha = validate.precisions(alpha, Phi.shape[1])
-    if not alpha.all():
-        raise ValueError(
-            f"alpha must be > 0, for EP starts from the prior; got {alpha}"
-        )
-    return Phi, t, alpha
+    return Phi, t, validate.precisions(alpha, Phi.shape[1], proper=True)

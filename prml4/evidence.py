@@ -2,7 +2,7 @@
 
     Phi      (N, M)  design matrix, one column per parameter
     t        (N,)    targets in {0, 1}; real numbers in `linear_evidence`
-    w        (M,)    parameters; W (S, M) many of them, one per row
+    w        (M,)    parameters, or many of them, one per row (S, M)
     alpha    (M,)    prior precisions > 0 (one number serves all)
     m0       (M,)    prior mean, None for zero
     weights  (N,)    how often each observation counts, None for once
@@ -12,30 +12,42 @@ All scores are on PRML's scale, natural logarithms of which the larger is the
 better; most programs report minus twice ours.
 """
 
+import warnings
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from scipy.special import gammaln
+from numpy.linalg import LinAlgError
 
-from prml4 import dense, laplace, logistic, validate
-from prml4.estimate import Estimate
+from prml4 import laplace, logistic
 from prml4.laplace import Laplace
-from prml4.special import log_sigmoid, logsumexp
+from prml4.models import covariance
+from prml4.models.likelihoods import LOGISTIC
+from prml4.numerics import cubature, descent, newton, sampling, validate
+from prml4.numerics.result import Result
+from prml4.numerics.special import logsumexp
+from prml4.referee.estimate import Estimate
 
-BLOCK = 2**22  # log odds formed at once
-
+STILL = 1e-7  # a step by which the log odds move no more
+GAIN = 1e-6  # and the decrement of one by which weights without data do not
 
 # The evidence and its parts.
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """Laplace's approximation to ln p(t), term by term, PRML (4.137)."""
+class Evidence(Result):
+    """Laplace's approximation to ln p(t), term by term, PRML (4.137).
 
-    posterior: Laplace  # the Gaussian at the mode of p(t|w) p(w)
-    log_likelihood: float  # ln p(t|w_MAP)
-    log_prior: float  # ln p(w_MAP)
-    N: float  # number of observations, the sum of their weights
+    posterior       the Gaussian at the mode of p(t|w) p(w)
+    log_likelihood  ln p(t|w_MAP)
+    log_prior       ln p(w_MAP)
+    N               number of observations, the sum of their weights
+    """
+
+    posterior: Laplace
+    log_likelihood: float
+    log_prior: float
+    N: float
 
     @property
     def log_evidence(self):
@@ -62,8 +74,8 @@ def log_volume(A):
 def log_gaussian(w, alpha, m0=None):
     """ln N(w|m0, diag(alpha)^{-1}), PRML (4.140); w (M,) or (S, M)."""
     d = np.asarray(w, float) - (0.0 if m0 is None else np.asarray(m0))
-    alpha = np.asarray(alpha, float)
-    return 0.5 * np.sum(np.log(alpha / (2 * np.pi)) - alpha * d**2, axis=-1)
+    alpha = np.broadcast_to(alpha, d.shape[-1:])
+    return covariance.log_gaussian(np.sqrt(alpha) * d, -np.log(alpha).sum() / 2)
 
 
 def logistic_evidence(Phi, t, *, alpha, m0=None, weights=None):
@@ -71,101 +83,111 @@ def logistic_evidence(Phi, t, *, alpha, m0=None, weights=None):
 
     At w = w_MAP; A0 = diag(alpha), E and H of logistic regression.
     """
-    Phi, t, weights = validate.two_classes(Phi, t, weights)
-    alpha = _proper(alpha, Phi.shape[1])
-    fit = logistic.fit(Phi, t, alpha=alpha, m0=m0, weights=weights)
-    L = -logistic.error(fit.w, Phi, t, weights)
-    prior = float(log_gaussian(fit.w, alpha, m0))
-    posterior = laplace.at_mode(fit.w, L + prior, fit.H)
-    N = len(Phi) if weights is None else float(weights.sum())
-    return Evidence(posterior, L, prior, N)
+    Phi, t, c = validate.two_classes(Phi, t, weights)
+    alpha = validate.precisions(alpha, Phi.shape[1], proper=True)
+    m0 = validate.vector_or_zeros("m0", m0, len(alpha), "column")
+    best = find_mode(descent.Objective(Phi, LOGISTIC.loss(t), c, alpha, m0))
+    L = 0.5 * float(alpha @ (best.w - m0) ** 2) - best.error
+    prior = float(log_gaussian(best.w, alpha, m0))
+    q = laplace.at_minimum(best, L + prior + best.error)
+    return Evidence(q, L, prior, len(Phi) if c is None else float(c.sum()))
 
 
-def linear_evidence(Phi, t, *, alpha, beta):
-    """ln N(t|0, I / beta + Phi A0^{-1} Phi^T): Laplace is exact, PRML (3.86).
+def find_mode(objective, *, tol=newton.ROUNDING, max_iter=2000):
+    """w_MAP = argmin E and H there, E = -ln p(t, w) + const.; or a warning."""
+    best = descent.descend(objective, objective.m0, tol=tol, max_iter=max_iter)
+    return settle(objective, best, max_iter)
 
-    Regression with noise of known precision beta, prior mean 0.
+
+def settle(objective, best, max_iter=2000):
+    """w <- w - H^{-1} g from `best`, until a step moves no a_n any more.
+
+    A vague prior may leave E too flat to show where w_MAP is, but not ln|H|.
+    """
+    w, E, g, H = best.w, best.error, best.gradient, best.H
+    settled, trace = not len(objective.Phi), best.trace
+    if H is None:
+        (E, g, H), settled = objective(w), best.converged
+    while not settled:
+        try:
+            step, gain = newton.newton_step(g, H)
+        except LinAlgError:
+            break
+        settled = gain <= GAIN * np.sqrt(1 + abs(E))
+        settled &= descent.farthest_move(objective, step) < STILL
+        if settled or len(trace) > max_iter:
+            break
+        w = w - step
+        E, g, H = objective(w)
+        trace = (*trace, E)
+    if not settled:
+        warnings.warn(
+            f"stopped after {len(trace) - 1} steps with a gradient "
+            f"component of {np.abs(g).max():.1e}",
+            newton.NotConverged,
+            stacklevel=4,
+        )
+    return newton.Minimum(w, H, E, g, bool(settled), trace)
+
+
+def linear_evidence(Phi, t, *, alpha, noise):
+    """ln N(t|0, noise I + Phi A0^{-1} Phi^T): Laplace is exact, PRML (3.86).
+
+    Regression with noise of known variance 1 / beta, prior mean 0.
     """
     Phi = validate.design(Phi)
     N, M = Phi.shape
     t = validate.vector("t", t, N, "row")
-    alpha = _proper(alpha, M)
-    beta = validate.positive("beta", beta)
+    alpha = validate.precisions(alpha, M, proper=True)
+    beta = 1 / validate.positive("noise", noise)
     A = np.diag(alpha) + beta * Phi.T @ Phi
+    log_volume(A)  # which refuses by name what is flat
     w = np.linalg.solve(A, beta * Phi.T @ t)
-    L = float(log_gaussian(t - Phi @ w, beta))
-    prior = float(log_gaussian(w, alpha))
-    return Evidence(laplace.at_mode(w, L + prior, A), L, prior, N)
-
-
-def _proper(alpha, M):
-    """Prior precisions (M,) > 0: an improper prior leaves no evidence."""
-    alpha = validate.precisions(alpha, M)
-    if not np.all(alpha > 0):
-        raise ValueError(
-            "alpha must be > 0: under an improper prior the evidence is not "
-            f"defined; got {alpha.min():g}"
-        )
-    return alpha
+    L, prior = log_gaussian(t - Phi @ w, beta), log_gaussian(w, alpha)
+    return Evidence(laplace.at_mode(w, L + prior, A), float(L), float(prior), N)
 
 
 # Its true value, by brute force in one to three dimensions.
 
 
-def log_joint(W, Phi, t, *, alpha, m0=None, weights=None):
-    """ln p(t|w) p(w) = sum_n c_n ln sigma(s_n w^T phi_n) + ln p(w), (S,)."""
-    W, Phi = np.atleast_2d(validate.real("W", W)), validate.design(Phi)
-    alpha = _proper(alpha, Phi.shape[1])
-    sign = 2.0 * validate.binary_targets(t, len(Phi)) - 1.0
-    c = np.ones(len(Phi)) if weights is None else np.asarray(weights)
-    L = np.empty(len(W))
-    size = max(BLOCK // len(Phi), 1)
-    for start in range(0, len(W), size):
-        rows = slice(start, start + size)
-        L[rows] = log_sigmoid(sign * (W[rows] @ Phi.T)) @ c
-    return L + log_gaussian(W, alpha, m0)
+def log_likelihood(w, Phi, t, likelihood=LOGISTIC, weights=None):
+    """ln p(t|w) = sum_n c_n ln p(t_n|w^T phi_n) of each row of w (..., M)."""
+    t = validate.binary_targets(t, len(Phi))
+    c = validate.observation_weights(weights, len(t))
+    (terms,) = likelihood.log_p(np.asarray(w) @ np.asarray(Phi).T, t, 0)
+    return (terms if c is None else terms * c).sum(axis=-1)
 
 
-def brute_force(Phi, t, *, alpha, m0=None, weights=None, **tol):
+def log_joint(w, Phi, t, *, alpha, m0=None, weights=None):
+    """ln p(t|w) + ln p(w) of each row of w (..., M), logistic, PRML (4.142)."""
+    alpha = validate.precisions(alpha, np.shape(Phi)[1], proper=True)
+    fit = log_likelihood(w, Phi, t, weights=weights)
+    return fit + log_gaussian(w, alpha, m0)
+
+
+def brute_force(Phi, t, *, alpha, m0=None, weights=None, tol=1e-11):
     """ln p(t) = ln int p(t|w) p(w) dw on a grid, for one to three columns.
 
-    The error is the change when the step was last halved, see `dense`.
+    The error is the change when the step was last halved, see `cubature`.
     """
     prior = {"alpha": alpha, "m0": m0, "weights": weights}
     q = logistic_evidence(Phi, t, **prior).posterior
-    truth = dense.integrate(lambda W: log_joint(W, Phi, t, **prior), q, **tol)
+    log_f = partial(log_joint, Phi=Phi, t=t, **prior)
+    truth = cubature.integrate(log_f, q, tol=tol)
     return Estimate(truth.log_evidence, truth.error)
 
 
-# And by sampling, in any number of dimensions.
+def sample(rng, n, Phi, t, *, alpha, m0=None, weights=None):
+    """ln p(t) = ln{1/n sum_s f(w_s) / q(w_s)} with its standard error.
 
-
-def importance(log_f, posterior, rng, n, *, nu=7):
-    """ln f(w_s) - ln q(w_s), w_s ~ q, so that E_q[f / q] = Z: (n,).
-
-    q is Student's t with nu degrees of freedom, its scale and place those of
-    the Laplace fit: its tails are longer than a Gaussian's.
+    By importance sampling about the Laplace fit, in any number of dimensions.
     """
-    L, M = posterior.cholesky, len(posterior.mode)
-    g = rng.chisquare(nu, size=n) / nu
-    u = rng.standard_normal((n, M)) / np.sqrt(g)[:, None]
-    log_q = np.log(np.diag(L)).sum() - 0.5 * M * np.log(nu * np.pi)
-    log_q += gammaln((nu + M) / 2) - gammaln(nu / 2)
-    log_q = log_q - (nu + M) / 2 * np.log1p(np.sum(u**2, axis=1) / nu)
-    return log_f(posterior.mode + np.linalg.solve(L.T, u.T).T) - log_q
-
-
-def sample(Phi, t, rng, n, *, alpha, m0=None, weights=None):
-    """ln p(t) = ln{1/n sum_s f(w_s) / q(w_s)} with its standard error."""
-    if n < 2:
-        raise ValueError(f"n must be >= 2 for a standard error; got {n}")
+    n = validate.whole("n", n, 2)
     prior = {"alpha": alpha, "m0": m0, "weights": weights}
     q = logistic_evidence(Phi, t, **prior).posterior
-    ratios = importance(lambda W: log_joint(W, Phi, t, **prior), q, rng, n)
-    shift = ratios.max()
-    share = np.exp(ratios - shift)
-    error = share.std(ddof=1) / share.mean() / np.sqrt(n)
-    return Estimate(shift + np.log(share.mean()), error)
+    log_f = partial(log_joint, Phi=Phi, t=t, **prior)
+    _, ratios = sampling.importance(rng, n, log_f, q.mode, q.axes)
+    return sampling.log_mean(ratios)
 
 
 # Scores.
@@ -201,13 +223,19 @@ def _charged(log_likelihood, price, M):
 
 
 @dataclass(frozen=True, eq=False)
-class Dropped:
-    """What BIC leaves out: four terms that sum to ln p(D) - BIC, by Laplace."""
+class Dropped(Result):
+    """What BIC leaves out: four terms that sum to ln p(D) - BIC, by Laplace.
 
-    fit: float  # ln p(D|w_MAP) - ln p(D|w_ML) <= 0, O(1/N)
-    prior: float  # ln p(w_MAP), O(1)
-    constant: float  # M/2 ln 2 pi, O(1)
-    information: float  # -1/2 ln|A / N|, O(1)
+    fit          ln p(D|w_MAP) - ln p(D|w_ML) <= 0, O(1/N)
+    prior        ln p(w_MAP), O(1)
+    constant     M/2 ln 2 pi, O(1)
+    information  -1/2 ln|A / N|, O(1)
+    """
+
+    fit: float
+    prior: float
+    constant: float
+    information: float
 
     @property
     def total(self):
@@ -220,28 +248,34 @@ def dropped(evidence, log_likelihood):
 
     `log_likelihood` is ln p(D|w_ML).
     """
-    M = len(evidence.posterior.mode)
-    constant = 0.5 * M * np.log(2 * np.pi)
+    half = 0.5 * len(evidence.posterior.mode)
+    constant = half * np.log(2 * np.pi)
     return Dropped(
         fit=evidence.log_likelihood - log_likelihood,
         prior=evidence.log_prior,
         constant=constant,
-        information=evidence.log_volume
-        - constant
-        + 0.5 * M * np.log(evidence.N),
+        information=evidence.log_volume - constant + half * np.log(evidence.N),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
-    """What each of J models gets, the larger the better."""
+class Scores(Result):
+    """What each of J models gets, the larger the better.
 
-    M: np.ndarray  # (J,) numbers of parameters
-    log_likelihood: np.ndarray  # (J,) ln p(t|w_ML)
-    bic: np.ndarray  # (J,)
-    aic: np.ndarray  # (J,)
-    log_evidence: np.ndarray  # (J,) Laplace's
-    log_occam: np.ndarray  # (J,) its last three terms
+    M               (J,)  numbers of parameters
+    log_likelihood  (J,)  ln p(t|w_ML)
+    bic             (J,)  ln p(t|w_ML) - M/2 ln N
+    aic             (J,)  ln p(t|w_ML) - M
+    log_evidence    (J,)  Laplace's
+    log_occam       (J,)  its last three terms
+    """
+
+    M: np.ndarray
+    log_likelihood: np.ndarray
+    bic: np.ndarray
+    aic: np.ndarray
+    log_evidence: np.ndarray
+    log_occam: np.ndarray
 
 
 def compare(designs, t, *, alpha):

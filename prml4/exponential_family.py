@@ -1,6 +1,6 @@
 """What all exponential families share, and their separators, PRML 4.2.4.
 
-family            a member, made by prml4.families
+family            a member, made by prml4.models.families
 x     (N,) or (N, D)  observations: numbers, or rows of D numbers
 u     (N, P)      sufficient statistics u(x_n)
 eta   (P,)        natural parameter
@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from prml4 import newton, special, validate
+from prml4.numerics import newton, special, validate
+from prml4.numerics.result import Result
+from prml4.numerics.separation import complain
 
 
 class BoundaryError(ValueError):
@@ -26,11 +28,15 @@ class LostDigits(UserWarning):
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
-    """p(eta) = f(chi, nu) g(eta)^nu exp(nu eta^T chi), PRML (2.229)."""
+class Prior(Result):
+    """p(eta) = f(chi, nu) g(eta)^nu exp(nu eta^T chi), PRML (2.229).
 
-    chi: np.ndarray  # (P,) the mean of u in nu imagined observations
-    nu: float  # > 0, how many
+    chi  (P,)  the mean of u in nu imagined observations
+    nu         how many, > 0
+    """
+
+    chi: np.ndarray
+    nu: float
 
 
 def log_density(family, x, eta):
@@ -49,11 +55,13 @@ def from_mean(family, m):
             return np.inf, None, None
         return E, family.mean(eta) - m, family.covariance(eta)
 
-    eta = family.guess(m)
+    eta = _guess(family, m)
     if family.exact:
         return eta
     try:
-        eta, last = newton.minimise(objective, eta, tol=1e-3).w, np.inf
+        found = newton.newtons_method(objective, eta, tol=1e-3)
+        complain(found, None)
+        eta, last = found.w, np.inf
         while True:  # near enough for full steps: on until rounding decides
             _, g, H = objective(eta)
             step, decrement = newton.newton_step(g, H)
@@ -167,12 +175,25 @@ def _interior(family, m):
     return m
 
 
+def _guess(family, m):
+    """Finite eta with E[u] = m, or a start towards it; else a ValueError."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        eta = family.guess(m)
+    if not np.isfinite(eta).all():
+        raise ValueError(
+            f"{family.name}: m must be of moderate size, or its natural "
+            f"parameter overflows; got {m}: rescale the observations"
+        )
+    return eta
+
+
 def _no_parameter(family, m):
     """Why there is no eta for m."""
     return (
         f"{family.name}: no finite natural parameter has the mean {m} of u; "
-        "it lies on the boundary, as when observations do not vary or a value "
-        "never occurs. A prior moves it inside"
+        "it lies on the boundary but for rounding, as when observations do not "
+        "vary or a value never occurs (then a prior moves it inside), or when "
+        "they are so far from zero that their spread is lost (centre them)"
     )
 
 

@@ -2,10 +2,7 @@
 
     X      (N, D)     inputs, one row x_n^T per observation
     t      (N,)       class numbers 0, ..., K - 1
-    pi     (K,)       prior probabilities p(C_k)
-    mu     (K, D)     means of the classes
-    Sigma  (K, D, D)  their covariances, or (D, D), one that all share
-    L      as Sigma   lower Cholesky factors, Sigma = L L^T
+    model             pi, mu, Sigma, L of the classes, see GaussianModel
     a      (N, K)     discriminants: p(C_k|x) = exp(a_k) / sum_j exp(a_j)
     beta   (K, D)     where Sigma is shared, a_k = beta_k^T x + gamma_k
     gamma  (K,)
@@ -14,27 +11,35 @@ With a shared covariance the discriminants are linear in x (LDA), otherwise
 quadratic (QDA). Covariances divide by the number of rows, n_k or N.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.blas import dtrmm
 
-from prml4 import blocks, covariance, validate
-from prml4.special import log_softmax, normal_cdf
+from prml4.models import covariance
+from prml4.numerics import blocks, validate
+from prml4.numerics.result import Result
+from prml4.numerics.special import log_softmax, normal_cdf
 
 FAR = 100.0  # standard deviations of the mean from zero: worth a subtraction
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianModel:
-    """p(C_k) = pi_k and p(x|C_k) = N(x|mu_k, Sigma_k)."""
+class GaussianModel(Result):
+    """p(C_k) = pi_k and p(x|C_k) = N(x|mu_k, Sigma_k).
 
-    pi: np.ndarray  # (K,) prior probabilities
-    mu: np.ndarray  # (K, D) means
-    Sigma: np.ndarray  # (K, D, D) covariances, or (D, D): shared by all
-    L: np.ndarray  # lower Cholesky factors, of the shape of Sigma
+    pi     (K,)       prior probabilities p(C_k)
+    mu     (K, D)     means of the classes
+    Sigma  (K, D, D)  their covariances, or (D, D), one that all share
+    L      as Sigma   lower Cholesky factors, Sigma = L L^T
+    """
+
+    pi: np.ndarray
+    mu: np.ndarray
+    Sigma: np.ndarray
+    L: np.ndarray
 
     @property
     def shared(self):
@@ -77,23 +82,23 @@ def statistics(X, t, K, *, shared=False):
     return counts, mu, S
 
 
-def fit_qda(X, t, *, K=None, shrinkage=0.0, target="diagonal"):
+def fit_qda(X, t, *, K=None, pi=None, shrinkage=0.0, target="diagonal"):
     """pi_k = n_k / N, mu_k = mean, Sigma_k = S_k / n_k, PRML (4.73)-(4.80).
 
-    A shrinkage in (0, 1] moves each Sigma_k towards a target: see `covariance`.
+    pi may be given. A shrinkage in (0, 1] moves each Sigma_k: see `covariance`.
     """
-    return _fit(X, t, K, shrinkage, target, shared=False)
+    return _fit(X, t, K, pi, shrinkage, target, shared=False)
 
 
-def fit_lda(X, t, *, K=None, shrinkage=0.0, target="diagonal"):
+def fit_lda(X, t, *, K=None, pi=None, shrinkage=0.0, target="diagonal"):
     """pi_k = n_k / N, mu_k = mean, Sigma = sum_k S_k / N, PRML (4.73)-(4.78).
 
-    A shrinkage in (0, 1] moves Sigma towards a target: see `covariance`.
+    pi may be given. A shrinkage in (0, 1] moves Sigma: see `covariance`.
     """
-    return _fit(X, t, K, shrinkage, target, shared=True)
+    return _fit(X, t, K, pi, shrinkage, target, shared=True)
 
 
-def _fit(X, t, K, shrinkage, target, *, shared):
+def _fit(X, t, K, pi, shrinkage, target, *, shared):
     """Validate, estimate, shrink, factorise.
 
     X is searched for NaN only if something in the sums is not finite.
@@ -105,12 +110,13 @@ def _fit(X, t, K, shrinkage, target, *, shared):
         counts, mu, S = statistics(X, t, K, shared=shared)
     if not np.isfinite(S).all():
         validate.finite("X", X)
-    if not shrinkage:
-        covariance.enough_rows(counts, X.shape[1], shared=shared)
-    pi = counts / counts.sum()
-    Sigma = S / (counts.sum() if shared else counts[:, None, None])
+    Sigma = S / (len(X) if shared else counts[:, None, None])
     if shrinkage:
-        Sigma = covariance.shrink(Sigma, shrinkage, target, pi)
+        Sigma = covariance.shrink(Sigma, shrinkage, target, counts / len(X))
+    else:
+        covariance.enough_rows(counts, X.shape[1], shared=shared)
+    pi = counts / len(X) if pi is None else pi
+    pi = validate.probabilities("pi", pi, K)
     return GaussianModel(pi, mu, Sigma, covariance.estimated(Sigma, mu))
 
 
@@ -122,18 +128,14 @@ def log_density(X, mu, Sigma):
     X = validate.design(X, "X")
     mu = validate.vector("mu", mu, X.shape[1], "column of X")
     _, L = covariance.known(Sigma, len(mu))
-    Z = solve_triangular(L, (X - mu).T, lower=True)
-    constant = np.log(np.diag(L)).sum() + len(mu) * log(2 * np.pi) / 2
-    return -0.5 * np.sum(Z**2, axis=0) - constant
+    Z = solve_triangular(L, (X - mu).T, lower=True).T
+    return covariance.log_gaussian(Z, np.log(np.diag(L)).sum())
 
 
 def log_joint(model, X):
     """ln p(x_n, C_k) = ln pi_k + ln N(x_n|mu_k, Sigma_k); (N, K)."""
-    X, (K, D) = _inputs(model, X), model.mu.shape
-    Sigma = np.broadcast_to(model.Sigma, (K, D, D))
-    each = zip(model.pi, model.mu, Sigma, strict=True)
-    columns = [log(p) + log_density(X, m, S) for p, m, S in each]
-    return np.column_stack(columns)
+    a = _by_blocks(model, X, lambda a, out: a, linear=False)
+    return a - model.mu.shape[1] / 2 * log(2 * np.pi)
 
 
 def log_likelihood(model, X, t):
@@ -145,37 +147,25 @@ def log_likelihood(model, X, t):
 
 def predict_proba(model, X):
     """p(C_k|x_n) = exp(a_nk) / sum_j exp(a_nj), PRML (4.62); (N, K)."""
-    return _by_blocks(model, X, _softmax)
+    return _by_blocks(model, X, blocks.softmax)
 
 
 def log_posterior(model, X):
     """ln p(C_k|x_n) = a_nk - ln sum_j exp(a_nj), log of PRML (4.62); (N, K)."""
-    return _by_blocks(
-        model, X, lambda a, out: np.copyto(out, log_softmax(a, 0))
-    )
+    return _by_blocks(model, X, lambda a, out: log_softmax(a, axis=0))
 
 
 def predict(model, X):
     """argmax_k p(C_k|x_n), which minimises the error rate; PRML 1.5.1."""
-    return _by_blocks(model, X, lambda a, out: np.copyto(out, a)).argmax(axis=1)
+    return _by_blocks(model, X, lambda a, out: a).argmax(axis=1)
 
 
-def _softmax(a, out):
-    """out_k = exp(a_k) / sum_j exp(a_j), a is used up; one exp for K = 2."""
-    if len(a) == 2:
-        e = np.exp(np.minimum(a[0] - a[1], 709.0))  # of which exp is finite
-        np.reciprocal(1.0 + e, out=out[1])
-        np.multiply(e, out[1], out=out[0])
-    else:
-        a -= a.max(axis=0)
-        np.exp(a, out=a)
-        np.divide(a, a.sum(axis=0), out=out)
-
-
-def _by_blocks(model, X, finish):
-    """finish(a, out) for a block of rows at a time, both (K, rows); (N, K)."""
-    X, K = _inputs(model, X), len(model.pi)
-    fill, size = _linear(model) if model.shared else _quadratic(model)
+def _by_blocks(model, X, finish, linear=None):
+    """finish(a, out), which may write to out, of each block of rows; (N, K)."""
+    K, D = validate.fitted(model, GaussianModel, name="model").mu.shape
+    X = validate.width(X, D, "X")
+    linear = model.shared if linear is None else linear
+    fill, size = _linear(model) if linear else _quadratic(model)
     out = np.empty((len(X), K))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for start in range(0, len(X), size):
@@ -183,44 +173,31 @@ def _by_blocks(model, X, finish):
             if not np.isfinite(a[-1].sum()):  # NaN or inf in X reach every a_k
                 validate.finite("X", X)
                 raise ValueError("X: a row is too far away to measure how far")
-            finish(a, out[start : start + size].T)
+            rows = out[start : start + size].T
+            rows[...] = finish(a, rows)
     return out
 
 
-def _inputs(model, X):
-    """X (N, D), with as many features as the model."""
-    X, D = validate.matrix(X, "X"), model.mu.shape[1]
-    if X.shape[1] != D:
-        raise ValueError(
-            f"X must have shape (N, {D}), {D} features as the model; "
-            f"got {X.shape}"
-        )
-    return X
-
-
 def _linear(model):
-    """Rows x -> a_k - a_0 = (m_k - m_0)^T L^{-1} (x - c) + g_k - g_0.
+    """Rows x -> a_k - a_0 = (beta_k - beta_0)^T (x - c) + gamma_k - gamma_0.
 
-    m_k = L^{-1} (mu_k - c) and g_k = ln pi_k - m_k^T m_k / 2 for any c: zero
-    if the mean of all is near, else that mean, so that nothing cancels.
+    For any c: zero if the mean of all is near in the metric of Sigma, else
+    that mean, so that nothing cancels.
     """
-    c, sd = model.pi @ model.mu, np.sqrt(np.diag(model.Sigma))
-    c = np.where(np.abs(c) > FAR * sd, c, 0.0)
-    m = solve_triangular(model.L, (model.mu - c).T, lower=True)
-    g = np.log(model.pi) - np.sum(m**2, axis=0) / 2
-    W = solve_triangular(model.L, m[:, 1:] - m[:, :1], lower=True, trans="T").T
-    g = (g[1:] - g[0])[:, None]
+    c = model.pi @ model.mu
+    c = c * (np.abs(solve_triangular(model.L, c, lower=True)).max() > FAR)
+    beta, gamma = softmax_weights(replace(model, mu=model.mu - c))
+    beta, gamma = beta[1:] - beta[0], (gamma[1:] - gamma[0])[:, None]
+    away = c.any()
 
     def fill(x):
         a = np.zeros((len(model.pi), len(x)))
-        np.matmul(W, (x - c if c.any() else x).T, out=a[1:])
-        a[1:] += g
+        np.matmul(beta, (x - c if away else x).T, out=a[1:])
+        a[1:] += gamma
         return a
 
-    size = blocks.length(
-        len(c)
-    )  # with one product nothing is reread: 4, 16 times it
-    return fill, 4 * size if c.any() else 16 * size
+    # with one product nothing is reread: 4, 16 times the usual length
+    return fill, (4 if away else 16) * blocks.length(len(c))
 
 
 def _quadratic(model):
@@ -229,10 +206,11 @@ def _quadratic(model):
     One triangular product for each class, with L_k^{-1} formed once.
     """
     K, D = model.mu.shape
-    V = [solve_triangular(L, np.eye(D), lower=True) for L in model.L]
-    V = [np.asfortranarray(v) for v in V]
-    logs = np.log(np.diagonal(model.L, axis1=1, axis2=2)).sum(axis=1)
-    g = (np.log(model.pi) - logs)[:, None]
+    L = [model.L] * K if model.shared else model.L
+    V = [
+        np.asfortranarray(solve_triangular(l, np.eye(D), lower=True)) for l in L
+    ]
+    g = np.log(model.pi) - np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
     size = blocks.length(D)
     buffer = np.empty((size, D))
 
@@ -243,7 +221,7 @@ def _quadratic(model):
             dtrmm(1.0, V[k], z.T, lower=1, overwrite_b=1)
             np.einsum("nd,nd->n", z, z, out=a[k])
         a *= -0.5
-        a += g
+        a += g[:, None]
         return a
 
     return fill, size

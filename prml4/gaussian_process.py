@@ -19,74 +19,134 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from prml4 import kernels, validate
-from prml4.newton import NotConverged
+from prml4.numerics import validate
+from prml4.numerics.ascent import ascend
+from prml4.numerics.newton import NotConverged
+from prml4.numerics.result import Result
 
+FOREIGN = 1e-7  # what C dual may miss the mean by, relative to its terms
+NEGATIVE = 1e-6  # share of the prior variance below zero that is rounding
 LEFT = 4 * np.finfo(float).eps  # share of a variance that is rounding, times N
 TOL = 1e-6  # a gradient this small, relative to the log evidence, is zero
-STEP = 2.0  # the longest step for any theta: a factor exp(2)
-WIDEST = np.log(1e12)  # largest |theta| that the optimiser tries
-
-
-class SingularKernel(np.linalg.LinAlgError):
-    """A value is determined by others: its covariance cannot be inverted."""
 
 
 @dataclass(frozen=True, eq=False)
-class Conditional:
-    """f given t, as what predictions need: PRML (6.66), (6.67)."""
+class Posterior(Result):
+    """A Gaussian over functions, f given t: what regression, Laplace, EP share.
 
-    L: np.ndarray  # (N, N) Cholesky factor of C + (noise + jitter) I
-    weights: np.ndarray  # (N,) b = (C + (noise + jitter) I)^{-1} t
-    log_evidence: float  # ln N(t|0, C + (noise + jitter) I)
-    noise: np.ndarray  # () or (N,)
-    jitter: float  # what the caller had added to the diagonal besides
-    left: float  # least share of a variance that the points before leave
+    mean  (N,)  of the values f at the inputs
+    dual  (N,)  C^{-1} mean, by which a prediction weighs the inputs
 
-    def predict(self, c_star, c_ss):
-        """m = c^T C_t^{-1} t, v = c_ss - c^T C_t^{-1} c, PRML (6.66-67).
+    The covariance is C - C R C; each kind knows R by `halves` of its own.
+    """
 
-        Of f: the noise of a new target is not part of v. A variance that
-        rounding has made negative is 0, if by less than 1e-6 of c_ss.
-        """
-        c_star = self._cross(c_star)
-        c_ss = validate.vector("c_ss", c_ss, c_star.shape[1], "new point")
-        v = solve_triangular(self.L, c_star, lower=True)
-        variance = _not_negative(c_ss - np.einsum("nm,nm->m", v, v), c_ss)
-        return c_star.T @ self.weights, variance
+    mean: np.ndarray
+    dual: np.ndarray
 
-    def covariance(self, c_star, C_ss):
-        """C_ss - c^T C_t^{-1} c: what is left of the prior's, PRML (2.82)."""
-        c_star = self._cross(c_star)
-        n = c_star.shape[1]
-        C_ss = validate.symmetric("C_ss", C_ss, [(n, n)])
-        v = solve_triangular(self.L, c_star, lower=True)
-        rest = C_ss - v.T @ v
-        _not_negative(rest.diagonal(), C_ss.diagonal())
-        return rest
-
-    def _cross(self, c_star):
-        """c_star as an array (N, n)."""
-        c_star = validate.design(c_star, "c_star")
-        if len(c_star) != len(self.L):
-            raise ValueError(
-                f"c_star must have shape ({len(self.L)}, n), one row per "
-                f"target; got {c_star.shape}"
-            )
-        return c_star
+    def halves(self, c):
+        """U and V (., n) with U^T V = c^T R c, for c (N, n)."""
+        raise NotImplementedError
 
 
-def _not_negative(variance, prior):
+# What any of them predicts.
+
+
+def predict_latent(fit, c_star, c_ss):
+    """m = c^T C^{-1} mean, v = c_ss - c^T R c, PRML (6.66-67), (6.87-88).
+
+    Of f: the noise of a new target is no part of v. A variance that rounding
+    has made negative is 0, if by less than 1e-6 of c_ss.
+    """
+    c_star = _cross(fit, c_star)
+    c_ss = validate.variances("c_ss", c_ss, c_star.shape[1])
+    U, V = fit.halves(c_star)
+    v = not_negative(c_ss - np.einsum("nm,nm->m", U, V), c_ss)
+    return c_star.T @ fit.dual, v
+
+
+def predict_proba(fit, c_star, c_ss):
+    """p(C_k) = int p(t = k | f) N(f | m, v) df, (n, 2); PRML (6.76)."""
+    m, v = predict_latent(fit, c_star, c_ss)
+    return fit.likelihood.predictive(m, v)
+
+
+def predict(fit, c_star, c_ss):
+    """argmax_k p(C_k), class numbers (n,)."""
+    return predict_proba(fit, c_star, c_ss).argmax(axis=1)
+
+
+def posterior_covariance(fit, c_star, C_ss=None):
+    """C_ss - c^T R c: what is left of the prior's, PRML (2.82), (6.86).
+
+    Without C_ss, c_star is the C of the fit: then of f at the data.
+    """
+    if C_ss is None:
+        c_star = C_ss = same_kernel(fit, c_star)
+    c_star = _cross(fit, c_star)
+    n = c_star.shape[1]
+    C_ss = validate.symmetric("C_ss", C_ss, [(n, n)])
+    U, V = fit.halves(c_star)
+    rest = C_ss - U.T @ V
+    not_negative(rest.diagonal(), C_ss.diagonal())
+    return rest
+
+
+def same_kernel(fit, C):
+    """C as an array, if C dual = mean: else it is not that of the fit."""
+    C = _cross(fit, C, "C")
+    if C.shape != (len(C), len(C)):
+        raise ValueError(f"C must be square; got shape {C.shape}")
+    gap = np.abs(C @ fit.dual - fit.mean).max()
+    if not gap <= FOREIGN * np.abs(C).max() * np.abs(fit.dual).sum():
+        raise ValueError(f"C must be that of the fit; got a gap of {gap:.1e}")
+    return C
+
+
+def not_negative(variance, prior):
     """max(variance, 0); Indefinite where it is below -1e-6 of the prior's."""
-    worst = int(np.argmin(variance + 1e-6 * prior))
-    if variance[worst] < -1e-6 * prior[worst] or prior[worst] < 0:
+    worst = int(np.argmin(variance + NEGATIVE * prior))
+    if variance[worst] < -NEGATIVE * prior[worst]:
         raise validate.Indefinite(
-            f"the variance of new point {worst} is {variance[worst]:.2g} of "
-            f"{prior[worst]:.2g}: either these are not covariances of the "
-            "kernel that C is of, or C is so nearly singular that rounding "
-            "decides; then say how much noise there is, or add a jitter"
+            "c_star and c_ss must be covariances of the kernel that C is of; "
+            f"got a variance of {variance[worst]:.2g} out of "
+            f"{prior[worst]:.2g} at new point {worst}. Or C is so nearly "
+            "singular that rounding decides: add noise, or a jitter"
         )
     return np.maximum(variance, 0.0)
+
+
+def _cross(fit, c_star, name="c_star"):
+    """c_star as an array (N, n)."""
+    validate.fitted(fit, Posterior)
+    return validate.cross(c_star, len(fit.dual), name)
+
+
+# Regression.
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional(Posterior):
+    """f given t = f + noise, R = (C + (noise + jitter) I)^{-1} = (L L^T)^{-1}.
+
+    mean          (N,)    of the values f at the inputs
+    dual          (N,)    R t
+    L             (N, N)  Cholesky factor of C + (noise + jitter) I
+    log_evidence          ln N(t|0, C + (noise + jitter) I)
+    noise         (N,)    its variances
+    jitter                what the caller had added to the diagonal besides
+    left                  least share of a variance that the points before leave
+    """
+
+    L: np.ndarray
+    log_evidence: float
+    noise: np.ndarray
+    jitter: float
+    left: float
+
+    def halves(self, c):
+        """v = L^{-1} c, twice."""
+        v = solve_triangular(self.L, c, lower=True)
+        return v, v
 
 
 def condition(C, t, *, noise=0.0, jitter=0.0):
@@ -97,28 +157,16 @@ def condition(C, t, *, noise=0.0, jitter=0.0):
     """
     C = validate.kernel_matrix(C)
     t = validate.vector("t", t, len(C), "row of C")
-    noise = _noise(noise, len(C))
+    noise = validate.variances("noise", noise, len(C), "target")
     jitter = validate.not_negative("jitter", jitter)
-    L, left = _factor(C, noise + jitter)
-    weights = cho_solve((L, True), t)
-    return Conditional(
-        L, weights, _log_density(L, t, weights), noise, jitter, left
-    )
+    L, left, dual, value = _solved(C, t, noise + jitter)
+    return Conditional(C @ dual, dual, L, value, noise, jitter, left)
 
 
-def _noise(noise, N):
-    """Variances >= 0: one number or one per target."""
-    noise = validate.finite("noise", validate.real("noise", noise))
-    if noise.shape not in ((), (N,)) or np.min(noise) < 0:
-        raise ValueError(
-            f"noise must be a variance >= 0, or {N} of them, one per target; "
-            f"got {noise}"
-        )
-    return noise
-
-
-def _factor(C, extra=0.0):
-    """L with C + extra I = L L^T, and the least share L_nn^2 / C_nn of it."""
+def _solved(C, t, extra=0.0):
+    """L with C + extra I = L L^T, the least share L_nn^2 / C_nn of it, and
+    b = (L L^T)^{-1} t with ln N(t|0, L L^T), PRML (6.69).
+    """
     A = np.array(C, order="F")
     A.flat[:: len(C) + 1] += extra
     variances = A.diagonal().copy()
@@ -130,8 +178,10 @@ def _factor(C, extra=0.0):
         shares[stuck - 1] = 0.0
     n = int(np.argmin(shares))
     if stuck or not shares[n] > LEFT * len(C):
-        raise SingularKernel(_determined(C, n, np.mean(variances)))
-    return L, float(shares[n])
+        raise validate.SingularKernel(_determined(C, n, np.mean(variances)))
+    b = cho_solve((L, True), t)
+    value = -0.5 * (t @ b + len(t) * np.log(2 * np.pi))
+    return L, float(shares[n]), b, float(value - np.log(L.diagonal()).sum())
 
 
 def _determined(C, n, scale):
@@ -143,16 +193,10 @@ def _determined(C, n, scale):
     elif same.size:
         why = f"the point is the same as point {same[0]}"
     return (
-        f"C is singular to rounding: nothing is left of the variance of value "
+        f"C must be invertible; got nothing left of the variance of value "
         f"{n}; {why}. Say how much noise there is (noise > 0), leave the point "
         f"out, or add a jitter that you can see, such as {1e-10 * scale:.0e}"
     )
-
-
-def _log_density(L, t, weights):
-    """ln N(t|0, L L^T), PRML (6.69)."""
-    log_root = np.sum(np.log(L.diagonal()))
-    return float(-0.5 * (t @ weights + len(t) * np.log(2 * np.pi)) - log_root)
 
 
 def draws(rng, C, count, mean=0.0):
@@ -163,10 +207,8 @@ def draws(rng, C, count, mean=0.0):
     mean is one number or (N,).
     """
     C = validate.kernel_matrix(C)
-    mean = validate.real("mean", mean)
-    mean = validate.vector(
-        "mean", mean if mean.ndim else np.full(len(C), mean), len(C), "value"
-    )
+    mean = np.broadcast_to(mean, len(C)) if np.ndim(mean) == 0 else mean
+    mean = validate.vector("mean", mean, len(C), "value")
     values, U = np.linalg.eigh(C)
     root = (U * np.sqrt(np.maximum(values, 0.0))) @ U.T
     return mean + rng.standard_normal((count, len(C))) @ root
@@ -180,9 +222,7 @@ def weight_space(Phi, t, *, alpha, noise):
     """
     Phi = validate.design(Phi)
     t = validate.vector("t", t, len(Phi), "row of Phi")
-    alpha = validate.precisions(alpha, Phi.shape[1])
-    if alpha.min() <= 0:
-        raise ValueError(f"alpha must be > 0, no flat prior; got {alpha.min()}")
+    alpha = validate.precisions(alpha, Phi.shape[1], proper=True)
     noise = validate.positive("noise", noise)
     factor = cho_factor(np.diag(alpha) + Phi.T @ Phi / noise)
     S_N = cho_solve(factor, np.eye(len(alpha)))
@@ -208,11 +248,9 @@ def regression(t):
 
     def inference(C):
         targets = validate.vector("t", t, len(C), "row of C")
-        L, _ = _factor(C)
-        weights = cho_solve((L, True), targets)
-        value = _log_density(L, targets, weights)
+        L, _, b, value = _solved(C, targets)
+        G = np.outer(b, b)
         half, _ = dpotri(L, lower=1, overwrite_c=1)
-        G = np.outer(weights, weights)
         G -= half
         G -= half.T
         G.flat[:: len(C) + 1] += half.diagonal()
@@ -223,37 +261,44 @@ def regression(t):
 
 
 @dataclass(frozen=True, eq=False)
-class Optimum:
-    """Where the ascent of the log evidence stopped, and whether to trust it."""
+class Optimum(Result):
+    """Where the ascent of the log evidence stopped, and whether to trust it.
 
-    theta: np.ndarray  # (P,)
+    theta         (P,)    where it is highest
+    log_evidence          there
+    gradient      (P,)    of the log evidence with respect to theta
+    converged             whether the gradient fell below tol
+    trace         (S,)    log evidence at each accepted theta
+    path          (S, P)  the accepted theta, the start first
+    evaluations           calls of inference
+    restarts              an Optimum for each start, in their order
+    """
+
+    theta: np.ndarray
     log_evidence: float
-    gradient: np.ndarray  # (P,) of the log evidence with respect to theta
+    gradient: np.ndarray
     converged: bool
-    trace: tuple[float, ...]  # log evidence at each accepted theta
-    path: np.ndarray  # (K, P) the accepted theta, the start first
-    evaluations: int  # calls of inference
-    restarts: tuple = ()  # an Optimum for each start, in their order
+    trace: tuple[float, ...]
+    path: np.ndarray
+    evaluations: int
+    restarts: tuple = ()
 
 
 def optimise(kernel, X, inference, starts, *, tol=TOL, max_iter=100):
     """argmax over theta of inference(C(theta)), by BFGS; PRML 6.4.3.
 
     inference(C) -> (log evidence, G), G symmetric with d log evidence =
-    sum_nm G_nm dC_nm; starts (P,) or (S, P). The best of all restarts.
+    sum_nm G_nm dC_nm; starts (P,) or (S, P). The best of all restarts. What
+    inference returns besides is handed to it again with the next C.
     """
-    X = kernels.inputs(X)
-    starts = np.atleast_2d(validate.real("starts", starts))
-    starts = validate.design(starts, "starts")
-
-    def objective(theta):
-        C, slopes = kernel.with_gradients(theta, X)
-        value, G = inference(C)
-        del C  # to make room for the slopes
-        G = G.T if G.flags.f_contiguous else G
-        return float(value), np.array([np.vdot(G, slope) for slope in slopes])
-
-    runs = [_ascend(objective, start, tol, max_iter) for start in starts]
+    X = validate.points(X)
+    starts = validate.design(np.atleast_2d(starts), "starts")
+    tol = validate.positive("tol", tol)
+    most = validate.whole("max_iter", max_iter)
+    runs = [
+        Optimum(*ascend(_along(kernel, X, inference), start, tol, most))
+        for start in starts
+    ]
     best = max(runs, key=lambda run: run.log_evidence)
     if not best.converged:
         steepest = np.abs(best.gradient).argmax()
@@ -265,6 +310,21 @@ def optimise(kernel, X, inference, starts, *, tol=TOL, max_iter=100):
             stacklevel=2,
         )
     return replace(best, restarts=tuple(runs))
+
+
+def _along(kernel, X, inference):
+    """theta -> log evidence and its gradient, for one ascent."""
+    near = ()
+
+    def objective(theta):
+        nonlocal near
+        C, slopes = kernel.with_gradients(theta, X)
+        value, G, *near = inference(C, *near)
+        del C  # to make room for the slopes
+        G = G.T if G.flags.f_contiguous else G
+        return float(value), np.array([np.vdot(G, slope) for slope in slopes])
+
+    return objective
 
 
 def sensitivity(kernel, X, inference, theta, moves=(-1.0, 1.0)):
@@ -284,77 +344,3 @@ def sensitivity(kernel, X, inference, theta, moves=(-1.0, 1.0)):
 
     axes = np.eye(len(theta))
     return np.array([[change(h * e) for h in moves] for e in axes])
-
-
-def _ascend(objective, theta, tol, max_iter):
-    """BFGS on the negative log evidence from one start."""
-    value, g = objective(theta)
-    if not (np.isfinite(value) and np.isfinite(g).all()):
-        raise ValueError(
-            f"at the start {theta} the log evidence is {value}, its gradient "
-            f"{g}; both must be finite"
-        )
-    B = np.eye(len(theta)) / max(np.abs(g).max(), 1.0)  # inverse Hessian
-    path, trace, calls, moved = [theta], [value], 1, True
-    while True:
-        done = np.abs(g).max() <= tol * max(1.0, abs(value))
-        if done or not moved or len(trace) > max_iter:
-            break
-        step = B @ g
-        step /= max(1.0, np.abs(step).max() / STEP)
-        length, new, new_g, tried = _search(objective, theta, step, value, g)
-        calls, moved = calls + tried, length > 0
-        if moved:
-            s, y = length * step, g - new_g
-            B = _updated(B, s, y, first=len(trace) == 1)
-            theta, value, g = theta + s, new, new_g
-            path.append(theta)
-            trace.append(value)
-    return Optimum(
-        theta, value, g, bool(done), tuple(trace), np.array(path), calls
-    )
-
-
-def _updated(B, s, y, *, first):
-    """B + (1 + y^T B y / s^T y) s s^T / s^T y - (B y s^T + s y^T B) / s^T y."""
-    curvature = s @ y
-    if curvature <= 0:
-        return B
-    if first:
-        B = np.eye(len(s)) * (curvature / (y @ y))
-    By = B @ y
-    cross = np.outer(By, s)
-    size = (1 + (y @ By) / curvature) / curvature
-    return B + size * np.outer(s, s) - (cross + cross.T) / curvature
-
-
-def _search(objective, theta, step, value, g):
-    """A step length by the weak Wolfe conditions; Lewis and Overton (2013).
-
-    What cannot be evaluated counts as -inf. Returns the length, 0 if nothing
-    is better, with value, gradient and number of evaluations.
-    """
-    slope, low, high = g @ step, 0.0, np.inf
-    best, length, tried = (0.0, value, g), 1.0, 0
-    while tried < 25 and high - low > 1e-8 * length:
-        new, new_g = _try(objective, theta + length * step)
-        tried += 1
-        if not new >= value + 1e-4 * length * slope:
-            high = length
-        else:
-            best, low = (length, new, new_g), length
-            if new_g @ step <= 0.9 * slope:
-                break
-        length = (low + high) / 2 if high < np.inf else 2 * low
-    return *best, tried
-
-
-def _try(objective, theta):
-    """Log evidence and gradient, or -inf where there is none."""
-    if np.abs(theta).max() > WIDEST:
-        return -np.inf, theta
-    try:
-        value, g = objective(theta)
-    except np.linalg.LinAlgError:
-        return -np.inf, theta
-    return (value, g) if np.isfinite(g).all() else (-np.inf, theta)

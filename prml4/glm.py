@@ -11,34 +11,87 @@
 The error is half the deviance: E = -s ln p(t|w) + what no w can change.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
-from numpy.linalg import LinAlgError
-from scipy.linalg import cho_factor, cho_solve
+from numpy.linalg import LinAlgError, cholesky, inv
 
-from prml4 import newton, validate
-from prml4.dispersion import (
+from prml4.models.dispersion import (
     BERNOULLI,
+    GAMMA,
+    GAUSSIAN,
     IDENTITY,
+    INVERSE,
+    INVERSE_GAUSSIAN,
     LOG,
+    TINY,
     Family,
     Link,
     row_terms,
     side,
 )
-from prml4.logistic import complain, orthonormal
-from prml4.separation import separation
+from prml4.numerics import descent, newton, validate
+from prml4.numerics.newton import ROUNDING
+from prml4.numerics.result import Result
+from prml4.numerics.separation import complain, separation, verdict
 
 MOVES = 1e-3  # a Newton step of this size in a has not arrived
 EDGE = 1e-8  # of the largest |a_n|: as good as 0
+MANY = 1000  # rows beyond which no few of them decide where the minimum is
+SADDLES = 20  # that a way down may pass; more are a valley without an end
+BENT = (  # pairs whose rows have errors that are not convex
+    (GAUSSIAN, LOG),
+    (GAUSSIAN, INVERSE),
+    (GAMMA, IDENTITY),
+    (INVERSE_GAUSSIAN, LOG),
+    (INVERSE_GAUSSIAN, IDENTITY),
+)
 
 
-def predict(Phi, w, link, offset=0.0):
-    """y_n = f(w^T phi_n + offset_n), PRML (4.120)."""
-    return link.mean(np.asarray(Phi) @ w + offset)
+def mean(fit, Phi, offset=None):
+    """y_n = f(w^T phi_n + offset_n), PRML (4.120); None: the fit's offset."""
+    w, Phi = validate.prediction(validate.fitted(fit, GLMFit), Phi)
+    offset = _offset(fit.offset if offset is None else offset, len(Phi))
+    return fit.link.mean(Phi @ w + offset)
+
+
+def error(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
+    """E(w) = sum_n c_n d_n / 2 = -s ln p(t|w) + constant, PRML (4.121)."""
+    half_deviance, _, _, _ = _rows(w, Phi, t, family, link, offset)
+    return float(np.sum(_count(weights) * half_deviance))
+
+
+def gradient(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
+    """grad E = sum_n c_n (y_n - t_n) eta'_n phi_n, -s times PRML (4.122)."""
+    _, slope, _, _ = _rows(w, Phi, t, family, link, offset)
+    return Phi.T @ (_count(weights) * slope)
+
+
+def hessian(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
+    """H = sum_n c_n {V_n eta'_n^2 + (y_n - t_n) eta''_n} phi_n phi_n^T."""
+    _, _, expected, rest = _rows(w, Phi, t, family, link, offset)
+    return Phi.T @ ((_count(weights) * (expected + rest))[:, None] * Phi)
+
+
+def information(w, Phi, family, link=None, *, offset=0.0, weights=None):
+    """sum_n c_n V_n eta'_n^2 phi_n phi_n^T, the mean of H: cov[grad E] / s."""
+    link = link or family.links[0]
+    a = Phi @ w + offset
+    _, _, expected, _ = row_terms(family, link, a, link.mean(a))
+    return Phi.T @ ((_count(weights) * expected)[:, None] * Phi)
+
+
+def _rows(w, Phi, t, family, link, offset):
+    """E_n, (y - t) eta', V eta'^2, (y - t) eta'' of allowed targets."""
+    t = _targets(t, len(Phi), family)
+    with np.errstate(all="ignore"):  # outside the domain E_n is infinite
+        return row_terms(family, link or family.links[0], Phi @ w + offset, t)
+
+
+def _count(weights):
+    """c_n, one for all without weights."""
+    return 1.0 if weights is None else weights
 
 
 def pointwise(family, link, t, offset=0.0, *, fisher=False):
@@ -63,38 +116,10 @@ def pointwise(family, link, t, offset=0.0, *, fisher=False):
     return terms
 
 
-def error(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
-    """E(w) = sum_n c_n d_n / 2 = -s ln p(t|w) + constant, PRML (4.121)."""
-    terms = pointwise(family, link or family.links[0], t, offset)
-    return newton.row_pass(Phi, w, terms, weights=weights, order=1)[0]
-
-
-def gradient(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
-    """grad E = sum_n c_n (y_n - t_n) eta'_n phi_n, -s times PRML (4.122)."""
-    terms = pointwise(family, link or family.links[0], t, offset)
-    return newton.row_pass(Phi, w, terms, weights=weights, order=1)[1]
-
-
-def hessian(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
-    """H = sum_n c_n {V_n eta'_n^2 + (y_n - t_n) eta''_n} phi_n phi_n^T."""
-    a = Phi @ w + offset
-    _, _, r, rest = row_terms(family, link or family.links[0], a, t)
-    c = 1.0 if weights is None else weights
-    return Phi.T @ ((c * (r + rest))[:, None] * Phi)
-
-
-def information(w, Phi, family, link=None, *, offset=0.0, weights=None):
-    """sum_n c_n V_n eta'_n^2 phi_n phi_n^T, the mean of H: cov[grad E] / s."""
-    link = link or family.links[0]
-    y = predict(Phi, w, link, offset)
-    terms = pointwise(family, link, y, offset, fisher=True)
-    return newton.row_pass(Phi, w, terms, weights=weights)[2]
-
-
 def working_response(w, Phi, t, family, link=None, offset=0.0):
     """z = w^T phi + (t - y) / y' and r = y'^2 / V, of which a Fisher step is
     the weighted least-squares fit, Nelder and Wedderburn (1972)."""
-    link = link or family.links[0]
+    t, link = _targets(t, len(Phi), family), link or family.links[0]
     a = Phi @ w + offset
     y, slope = link.mean(a), link.slope(a)
     return a - offset + (t - y) / slope, slope**2 / family.variance(y)
@@ -115,29 +140,46 @@ def pearson(t, y, family, weights=None):
 
 
 @dataclass(frozen=True, eq=False)
-class GLMFit:
-    """The minimiser of the error, and whether to trust it."""
+class GLMFit(Result):
+    """The minimiser of the error, and whether to trust it.
 
-    w: np.ndarray  # (M,) weights
-    error: float  # E(w), with the prior's term if there is a prior
-    gradient: np.ndarray  # (M,) its gradient at w
+    w           (M,)  weights
+    error             E(w), with the prior's term if there is a prior
+    gradient    (M,)  its gradient at w
+    converged         whether w is the minimum, as far as E can show
+    separated         "complete", "quasi-complete": why there is no end; or None
+    trace       (S,)  E at the accepted iterates of the last stage
+    deviance          2 s ln of p(t) at y = t over p(t) at w
+    pearson           sum_n c_n (t_n - y_n)^2 / V(y_n)
+    freedom           degrees of freedom: sum_n c_n - M; where Bernoulli targets
+                      are shares of groups, number of groups - M
+    dispersion        s: given by the family, or pearson / freedom
+    family            p(t|eta, s)
+    link              f^{-1}
+    offset            known part of a, a number or (N,)
+    alpha       (M,)  prior precisions, in units of 1 / s
+    weights     (N,)  observation weights, None for ones
+    """
+
+    w: np.ndarray
+    error: float
+    gradient: np.ndarray
     converged: bool
-    separated: str | None  # "complete", "quasi-complete": why there is no end
-    trace: tuple[float, ...]  # E at the accepted iterates of the last stage
-    deviance: float  # 2 s ln of p(t) at y = t over p(t) at w
-    pearson: float  # sum_n c_n (t_n - y_n)^2 / V(y_n)
-    freedom: float  # sum_n c_n - M
-    dispersion: float  # s: given by the family, or pearson / freedom
-    information: Callable  # () -> (M, M), looks at Phi again
-
-    @cached_property
-    def H(self):
-        """The mean of the Hessian at w, A included (M, M), when asked for."""
-        return self.information()
+    separated: str | None
+    trace: tuple[float, ...]
+    deviance: float
+    pearson: float
+    freedom: float
+    dispersion: float
+    family: Family
+    link: Link
+    offset: float | np.ndarray
+    alpha: np.ndarray
+    weights: np.ndarray | None
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class _Problem:
     """What a fit is given, checked."""
 
     Phi: np.ndarray  # (N, M)
@@ -147,34 +189,37 @@ class Problem:
     offset: np.ndarray  # (N,)
     weights: np.ndarray | None  # (N,), None for ones
     alpha: np.ndarray  # (M,)
+    m0: np.ndarray  # (M,)
 
-    def apply(self, function, w, **more):
-        """error, gradient or hessian of this problem, without its prior."""
-        more |= {"offset": self.offset, "weights": self.weights}
+    @property
+    def bent(self):
+        """May E have saddles, and more than one minimum?"""
+        return (self.family, self.link) in BENT
+
+    def apply(self, function, w):
+        """gradient or hessian of this problem, without its prior."""
+        more = {"offset": self.offset, "weights": self.weights}
         return function(w, self.Phi, self.t, self.family, self.link, **more)
 
 
 def fit(
-    Phi,
-    t,
-    family,
-    link=None,
-    *,
-    offset=0.0,
-    weights=None,
-    alpha=0.0,
-    method="newton",
-    tol=newton.ROUNDING,
-):
-    """w = argmin E(w) + 1/2 w^T A w, by Newton's method or Fisher scoring."""
-    given = checked(Phi, t, family, link, offset, weights, alpha)
-    if method not in ("newton", "fisher"):
-        raise ValueError(f"method must be newton or fisher; got {method!r}")
-    scale = spread(given)
+    Phi, t, family, link=None, *, offset=0.0, alpha=0.0, m0=None,
+    weights=None, method="newton", tol=ROUNDING, max_iter=100,
+):  # fmt: skip
+    """w = argmin E(w) + 1/2 (w - m0)^T A (w - m0), PRML (4.121).
+
+    By Newton's method, or by Fisher scoring: method = "fisher". Where E may
+    have several minima (BENT), the lowest that some starts lead to.
+    """
+    given = _checked(Phi, t, family, link, offset, weights, alpha, m0)
+    validate.choice("method", method, ("newton", "fisher"))
+    scale = _spread(given)
     objective = _objective(given, scale, fisher=method == "fisher")
-    best = _descend(objective, start(given), given.link, tol)
-    best, separated = second_look(best, objective, given)
-    best = polish(best, objective, given)
+    how = {"tol": tol, "max_iter": validate.whole("max_iter", max_iter)}
+    with np.errstate(all="ignore"):  # what overflows is no minimum
+        best, separated = _minimum(objective, given, how)
+        if not np.isfinite(scale * best.error):
+            best = replace(best, converged=False)
     complain(
         best,
         separated,
@@ -182,49 +227,65 @@ def fit(
         along="a direction that moves some means to the end of their range,",
         stuck="" if best.converged else _stuck(best, given),
     )
-    return _report(best, separated, scale, given)
+    return _report(best, separated, scale, given, _own(offset), _own(weights))
 
 
-def checked(Phi, t, family, link, offset, weights, alpha):
+def _checked(Phi, t, family, link, offset, weights, alpha, m0):
     """Phi, t, … -> the problem, t in the family's domain; or ValueError."""
     Phi = validate.design(Phi)
     N, M = Phi.shape
-    t = validate.vector("t", t, N, "row")
-    wrong = ~family.allows(t)
-    if wrong.any():
-        raise ValueError(
-            f"targets of the {family.name} family must be {family.domain}; "
-            f"got {t[wrong][0]:g} ({wrong.sum()} of {N} are not)"
-        )
+    t, offset = _targets(t, N, family), _offset(offset, N)
     link = link or family.links[0]
     if link not in family.links:
         offered = ", ".join(each.name for each in family.links)
         raise ValueError(
-            f"links of the {family.name} family are {offered}; "
+            f"link must be one of the {family.name} family, {offered}; "
             f"got {getattr(link, 'name', link)!r}"
         )
-    offset = np.full(N, offset) if np.ndim(offset) == 0 else offset
-    offset = validate.vector("offset", offset, N, "row")
     weights = validate.observation_weights(weights, N)
     alpha = validate.precisions(alpha, M)
-    Phi, t, offset, weights = validate.rows_that_count(
-        weights, Phi, t, offset, weights
-    )
-    return Problem(Phi, t, family, link, offset, weights, alpha)
+    m0 = validate.vector_or_zeros("m0", m0, M, "column")
+    rows = validate.rows_that_count(weights, Phi, t, offset, weights)
+    Phi, t, offset, weights = rows
+    return _Problem(Phi, t, family, link, offset, weights, alpha, m0)
 
 
-def spread(given):
+def _targets(t, N, family):
+    """Targets (N,) in the domain of the family."""
+    t = validate.vector("t", t, N, "row")
+    wrong = ~family.allows(t)
+    if wrong.any():
+        raise ValueError(
+            f"t must be {family.domain} for the {family.name} family; "
+            f"got {t[wrong][0]:g} ({wrong.sum()} of {N} are not)"
+        )
+    return t
+
+
+def _offset(offset, N):
+    """Offset (N,) from one number or one per row."""
+    offset = np.full(N, offset) if np.ndim(offset) == 0 else offset
+    return validate.vector("offset", offset, N, "row")
+
+
+def _spread(given):
     """sum_n c_n (t_n - m)^2 / V(m) / sum_n c_n about the mean m.
 
-    Divided by it the error counts in units that suit newton.ROUNDING; from
+    Divided by it the error counts in units that suit ROUNDING; from
     0.01 to 100, and for Bernoulli targets, it does so anyway: 1.
     """
     m = np.average(given.t, weights=given.weights)
     if given.family is BERNOULLI or m == 0:
         return 1.0
-    V = given.family.variance(m)
-    s = np.average((given.t - m) ** 2, weights=given.weights) / V
-    s = max(float(s), 1e-8 * float(m**2 / V))
+    with np.errstate(all="ignore"):
+        V = given.family.variance(m)
+        s = np.average((given.t - m) ** 2, weights=given.weights) / V
+        s = max(float(s), 1e-8 * float(m**2 / V))
+    if not (TINY < V < np.inf and s < np.inf):
+        raise ValueError(
+            f"t must be of moderate size, for V({m:.1e}) = {V:.1e} in the "
+            f"{given.family.name} family; got a mean of {m:.1e}: change units"
+        )
     return 1.0 if 0.01 <= s <= 100 else s
 
 
@@ -237,27 +298,111 @@ def _objective(given, scale, *, fisher):
     if scale != 1:
         one = np.ones(len(given.t)) if weights is None else weights
         weights = one / scale
-    zero = np.zeros(len(given.alpha))
-    return newton.Objective(
-        given.Phi, terms, weights, given.alpha / scale, zero
+    alpha = given.alpha / scale
+    return descent.Objective(given.Phi, terms, weights, alpha, given.m0)
+
+
+def _minimum(objective, given, how):
+    """Where the way down ends; the lowest of several such ends if E is bent.
+
+    From a saddle the way goes on. What another start finds must be lower by
+    more than rounding.
+    """
+    ends = [_descend(objective, given, how, start := _start(given))]
+    if not given.bent:
+        return ends[0]
+    for w0 in _elemental(given, start):
+        ends.append(_descend(objective, given, how, w0))
+    E = np.array([end.error for end, _ in ends])
+    best, why = ends[np.argmax(E <= E.min() + 1e-9 * (1 + abs(E.min())))]
+    for _ in range(SADDLES):
+        if not best.converged:
+            return best, why
+        W, E = _nearby(best, objective, given)
+        if E.min() < best.error - 1e-10 * (1 + abs(best.error)):  # a saddle
+            best, why = _descend(objective, given, how, W[E.argmin()])
+        elif E[:2].min() <= best.error + 1e-12 * (1 + abs(best.error)):  # flat
+            break
+        else:
+            return best, why
+    return replace(best, converged=False), why
+
+
+def _nearby(best, objective, given):
+    """Some w along the direction of least curvature, and their E.
+
+    The first two change some a_n by 1/2, or by half of itself.
+    """
+    more = {"offset": given.offset, "weights": given.weights}
+    S = information(best.w, given.Phi, given.family, given.link, **more)
+    size = np.sqrt(np.diag(S) + given.alpha)
+    H = given.apply(hessian, best.w) + np.diag(given.alpha)
+    C = H / size / size[:, None]
+    if not np.isfinite(C).all():  # then nothing can be said of it
+        return best.w[None], np.array([best.error])
+    u = np.linalg.eigh(C)[1][:, 0] / size
+    a = given.Phi @ best.w + given.offset
+    units = 1 if _on_log_scale(given.link) else np.abs(a)
+    reach = np.max(np.abs(given.Phi @ u) / units)
+    u /= max(reach, 1e-8 * np.abs(u).max())  # only a prior may care
+    steps = np.outer(0.25 ** np.arange(6), [0.5, -0.5]).ravel()
+    W = best.w + np.outer(steps, u)
+    return W, np.array([objective(w, order=1)[0] for w in W])
+
+
+def _elemental(given, inside):
+    """Five of a hundred w that fit M rows, chosen by chance: low E, unlike.
+
+    Minima differ by the rows that they give up. A w outside the domain is
+    moved towards one that is inside.
+    """
+    (N, M), rng = given.Phi.shape, np.random.default_rng(0)
+    with np.errstate(all="ignore"):
+        z = given.link.link(given.t) - given.offset
+        usable = np.flatnonzero((given.t > 0) & np.isfinite(z))
+        if not usable.size or N > MANY:
+            return []
+        rows = usable[rng.random((100, usable.size)).argsort(axis=1)[:, :M]]
+        W = (np.linalg.pinv(given.Phi[rows]) @ z[rows, None])[..., 0]
+        if sign := side(given.family, given.link):
+            a = sign * (given.Phi @ inside + given.offset)
+            step = sign * (W - inside) @ given.Phi.T
+            share = np.min(np.where(step < 0, -0.9 * a / step, 1.0), axis=1)
+            W = inside + np.minimum(share, 1)[:, None] * (W - inside)
+        A = W @ given.Phi.T + given.offset
+        E = row_terms(given.family, given.link, A, given.t)[0]
+        E = np.sum(_count(given.weights) * E, axis=1)
+    best = np.argsort(E)[[0, 1, 3, 7, 15]]
+    return W[best[np.isfinite(E[best])]]
+
+
+def _descend(objective, given, how, w0):
+    """Where the way down ends, and why there, if not at a minimum.
+
+    A sample may leave the domain of a, but for links on a log scale; only with
+    those has the size of a step in a a meaning.
+    """
+    scaled = _on_log_scale(given.link)
+    solve = descent.descend if scaled else newton.newtons_method
+    solve = partial(solve, **how)
+    best, why = verdict(
+        solve(objective, w0),
+        objective,
+        w0,
+        lambda free: _recession(given, free),
+        solve=solve,
+        moves=MOVES if scaled else np.inf,
     )
+    return _polish(best, objective, given), why
 
 
-def _descend(objective, w0, link, tol):
-    """From a sample where a has the scale of a logarithm, else from w0."""
-    if on_log_scale(link) and not objective.alpha.any():
-        # without precisions the prior mean is nothing but the start
-        return newton.descend(replace(objective, m0=w0), tol=tol)
-    return newton.iterate(objective, w0, tol=tol)
-
-
-def start(given):
+def _start(given):
     """w with w^T phi_n near f^{-1}(mean of t), and every a_n in the domain."""
     family, link, N = given.family, given.link, len(given.t)
     y, sign = np.average(given.t, weights=given.weights), side(family, link)
     if not family.low < y < family.high or (y <= 0 and link is not IDENTITY):
         y = np.abs(given.t).max() / 2 or 0.5
-    some = 1 if sign else max(N // (newton.FEW * given.Phi.shape[1]), 1)
+    some = 1 if sign else max(N // (descent.FEW * given.Phi.shape[1]), 1)
     for known in (np.full(N, given.offset.mean()), given.offset):
         target = link.link(y) - known[::some]
         w = np.linalg.lstsq(given.Phi[::some], target)[0]
@@ -285,37 +430,12 @@ def _feasible(given, sign, size):
     return answer.x[:M]
 
 
-def second_look(best, objective, given):
-    """Why not: dependent columns, separation, or w = S^{-1} v with Phi = Q S?
-
-    Only columns without a prior can be to blame, and only rows that count.
-    """
-    free = given.alpha == 0
-    if best.H is None or not free.any():
-        return best, None
-    share = newton.smallest_share(best.H)
-    if best.converged and share >= newton.DEPENDENT:
-        step, _ = newton.newton_step(best.gradient, best.H)
-        moves = newton.farthest_move(objective, step) > MOVES
-        if not moves or not on_log_scale(given.link):
-            return best, None
-        best = replace(best, converged=False)
-    Phi = given.Phi[:, free]
-    validate.independent_columns(Phi, np.flatnonzero(free))
-    kind = recession(Phi, given.t, given.family, given.link)
-    if kind != "none":
-        return replace(best, converged=False), kind
-    if share < newton.DEPENDENT and free.all():
-        return orthonormal(objective, start(given)), None
-    return best, None
-
-
-def on_log_scale(link):
+def _on_log_scale(link):
     """Is f(a + c) = g(c) f(a), or t a share: has a step in a no units?"""
-    return link is LOG or link.tails is not None
+    return link is LOG or link.likelihood is not None
 
 
-def on_edge(w, given):
+def _on_edge(w, given):
     """Is some a_n = 0 but for rounding, which the domain of a leaves out?
 
     The Hessian may grow without bound there, and steps shrink to nothing.
@@ -326,32 +446,33 @@ def on_edge(w, given):
     return bool(a.min() <= EDGE * a.max())
 
 
-def recession(Phi, t, family, link):
+def _recession(given, free):
     """Is there a u != 0 along which no E_n grows: "none", or what kind?
 
     It must not lower a_n where t_n > low, nor raise it where t_n < high: a
     separating direction of these rows, Albert and Anderson (1984).
     """
-    if not on_log_scale(link):
+    if not _on_log_scale(given.link):
         return "none"
-    above, below = t > family.low, t < family.high
+    Phi, t = given.Phi[:, free], given.t
+    above, below = t > given.family.low, t < given.family.high
     rows = np.vstack([Phi[above], Phi[below]])
     return separation(rows, np.repeat([1, 0], [above.sum(), below.sum()])).kind
 
 
-def polish(best, objective, given):
+def _polish(best, objective, given):
     """w <- w - H^{-1} grad E with the exact H, while that makes steps halve.
 
     Rows whose second derivative was replaced have slowed down the end.
     """
-    if on_edge(best.w, given):
+    if _on_edge(best.w, given):
         return replace(best, converged=False)
     canonical = given.link is given.family.links[0]
     if not best.converged or best.H is None or canonical:
         return best
     w, last, A = best.w, np.inf, given.alpha
     while True:
-        g = given.apply(gradient, w) + A * w
+        g = given.apply(gradient, w) + A * (w - given.m0)
         H = given.apply(hessian, w) + np.diag(A)
         try:
             step, decrement = newton.newton_step(g, H)
@@ -361,57 +482,84 @@ def polish(best, objective, given):
             break
         w, last = w - step, decrement
     E, g, _ = objective(w, order=1)
+    if not E <= best.error + 1e-9 * (1 + abs(best.error)):  # out of the domain
+        return replace(best, converged=False)
     return replace(best, w=w, error=E, gradient=g)
 
 
 def _stuck(best, given):
     """Where the means have gone, if there is no end."""
     with np.errstate(all="ignore"):
-        y = predict(given.Phi, best.w, given.link, given.offset)
+        y = given.link.mean(given.Phi @ best.w + given.offset)
     return (
         f" and means from {y.min():.1e} to {y.max():.1e}: the minimum may "
         "lie on the edge of what the link allows, or nowhere"
     )
 
 
-def _report(best, separated, scale, given):
+def _own(value):
+    """A copy of what was given; a number or None is left as it is."""
+    return value if np.ndim(value) == 0 else np.array(value, float)
+
+
+def _report(best, separated, scale, given, offset, weights):
     """The fit, in units of E."""
-    w, M = best.w, len(given.alpha)
+    w, t, E = best.w, given.t, scale * best.error
     with np.errstate(all="ignore"):  # where it stopped on the edge
-        y = predict(given.Phi, w, given.link, given.offset)
-        chi2 = pearson(given.t, y, given.family, given.weights)
-    count = len(y) if given.weights is None else given.weights.sum()
-    estimate = chi2 / (count - M) if count > M else np.nan
-    E = scale * best.error
+        y = given.link.mean(given.Phi @ w + given.offset)
+        chi2 = pearson(t, y, given.family, given.weights)
+    rows = given.weights is None or grouped(given.family, t)
+    freedom = (len(t) if rows else given.weights.sum()) - len(w)
+    estimate = chi2 / freedom if freedom > 0 else np.nan
+    d = w - given.m0
     return GLMFit(
-        w=w,
-        error=E,
-        gradient=scale * best.gradient,
-        converged=best.converged,
-        separated=separated,
+        w=w, error=E, gradient=scale * best.gradient,
+        converged=best.converged, separated=separated,
         trace=tuple(scale * each for each in best.trace),
-        deviance=2 * E - float(w @ (given.alpha * w)),
-        pearson=chi2,
-        freedom=float(count - M),
+        deviance=2 * E - float(d @ (given.alpha * d)),
+        pearson=chi2, freedom=float(freedom),
         dispersion=given.family.s or estimate,
-        information=partial(_information, w, given),
-    )
+        family=given.family, link=given.link, offset=offset,
+        alpha=given.alpha, weights=weights,
+    )  # fmt: skip
 
 
-def _information(w, given):
-    """information(w) + A."""
-    return np.diag(given.alpha) + information(
-        w,
-        given.Phi,
-        given.family,
-        given.link,
-        offset=given.offset,
-        weights=given.weights,
-    )
+def grouped(family, t):
+    """Whether 0 < t_n < 1: shares of groups, and the weights their sizes."""
+    return family is BERNOULLI and bool(np.any((t > 0) & (t < 1)))
 
 
-def standard_errors(fit, H=None):
-    """Square roots of the diagonal of s H^{-1}, H expected unless given."""
-    H = fit.H if H is None else H
-    inverse = cho_solve(cho_factor(H), np.eye(len(H)))
-    return np.sqrt(fit.dispersion * np.diag(inverse))
+def curvature(fit, Phi, t=None):
+    """E[H(w)] + A of a fit, from its Phi; with its t the observed H(w) + A."""
+    given = again(fit, Phi, np.ones(np.shape(Phi)[:1]) if t is None else t)
+    if t is None:  # E[H] does not depend on the targets: ones do
+        more = {"offset": given.offset, "weights": given.weights}
+        H = information(fit.w, given.Phi, fit.family, fit.link, **more)
+    else:
+        H = given.apply(hessian, fit.w)
+    return H + np.diag(fit.alpha)
+
+
+def again(fit, Phi, t):
+    """E(w) + 1/2 w^T A w as it was fitted, from its data."""
+    _, Phi = validate.prediction(validate.fitted(fit, GLMFit), Phi)
+    model = fit.family, fit.link, fit.offset, fit.weights, fit.alpha, None
+    return _checked(Phi, t, *model)
+
+
+def standard_errors(fit, Phi, t=None):
+    """Square roots of the diagonal of s H^{-1}, H as in `curvature`."""
+    root = inverse_root(fit, Phi, t)
+    return np.sqrt(fit.dispersion * np.sum(root**2, axis=0))
+
+
+def inverse_root(fit, Phi, t=None):
+    """L^{-1} with L L^T = H, H as in `curvature`: there must be a minimum."""
+    H = curvature(validate.at_minimum(fit), Phi, t)
+    try:
+        return inv(cholesky(H))
+    except LinAlgError:
+        raise ValueError(
+            "fit must have a minimum for its curvature to be a variance; got "
+            "a singular one"
+        ) from None

@@ -2,193 +2,379 @@
 
     C      (N, N)  kernel matrix, covariance of the prior N(f | 0, C)
     t      (N,)    targets in {0, 1}
-    c_star (N, M)  covariances of f with the values at M new points
-    c_ss   (M,)    prior variances there
+    tau    (N,)    site precisions: t_n(f_n) = c_n exp(nu f_n - tau f_n^2 / 2)
+    nu     (N,)    site precisions times site means
+    mu, v  (N,)    marginals of q(f) = N(f | mu, Sigma), v = diag Sigma
+    m, s2  (N,)    cavities: marginals of q without the site of their own
+    b      (N,)    C^{-1} mu = nu - tau mu, the weights of a prediction
+    R      (N, N)  (C + diag(1 / tau))^{-1} = A^T diag(d) A, finite for tau = 0
 
-Sites, cavities and q stand in `gp_sweeps`, with their shapes.
 Only C, t and a likelihood with `average(m, s2, t)` come in: EP knows no
-kernels. C is never inverted, and nothing is divided by a site precision,
-which may be zero, or negative if the likelihood is not log-concave.
+kernels. Cavities and sites are those of chapter `ep`, predictions those of
+any `gaussian_process.Posterior`. C is never inverted, and nothing is divided
+by a site precision, which may be zero, or negative if the likelihood is not
+log-concave.
 """
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
+from itertools import count, islice
 
 import numpy as np
 from scipy.linalg.lapack import dlauum
 
-from prml4 import validate
-from prml4.ep import log_integral
-from prml4.gp_sweeps import METHODS, Gaussian, accelerated, sequential
-from prml4.likelihoods import PROBIT, Likelihood
-from prml4.newton import NotConverged
+from prml4.ep import cavity, log_integral, site
+from prml4.gaussian_process import Posterior
+from prml4.gaussian_process import posterior_covariance as posterior_covariance
+from prml4.gaussian_process import predict as predict
+from prml4.gaussian_process import predict_latent as predict_latent
+from prml4.gaussian_process import predict_proba as predict_proba
+from prml4.models.likelihoods import LOGISTIC, Likelihood
+from prml4.numerics import linalg, validate
+from prml4.numerics.newton import NotConverged
 
 TOL = 1e-7  # change of a cavity in a sweep, in its own standard deviations
-OPTIONS = {"parallel": ("damping",), "sequential": ("damping", "order")}
-NEGATIVE = 1e-8  # share of the prior variance below zero that is rounding
+WEAK = {"float64": 1e-4, "float32": 1e-2}  # tau C_nn, lost of 1 - (B^{-1})_nn
+MEMORY = 8  # earlier sweeps that an accelerated one combines
+REACH = 2.0  # how far ln s2 may be extrapolated
+LARGE = 256  # values from which the first sweeps are in single precision,
+ROUGH = 1e-2  # until no cavity moves by more than this,
+FIRST = 8  # but no more of them than these
 FEW = 8  # cautious sweeps before acceleration is tried once more
 PATIENCE = 40  # sweeps without progress before updates become cautious
+TINY = 1e-300  # a variance of 0, where its logarithm is taken
 
 
 @dataclass(frozen=True, eq=False)
-class GPEP:
-    """Where the sites settled, and whether to trust them."""
+class Gaussian(Posterior):
+    """q(f) = N(f | mu, Sigma), Sigma = C - C R C, from its sites.
 
-    tau: np.ndarray  # (N,) site precisions
-    nu: np.ndarray  # (N,) site precisions times means
-    q: Gaussian = field(repr=False)  # the approximate posterior and cavities
-    log_evidence: float  # ln Z_EP
-    converged: bool
-    trace: tuple[float, ...]  # largest change of a cavity, sweep by sweep
-    log_z: np.ndarray  # (N,) ln of the tilted normalisers
-    t: np.ndarray  # (N,)
-    likelihood: object = field(repr=False)
+    mean             (N,)    mu
+    dual             (N,)    b
+    tau              (N,)    site precisions
+    nu               (N,)    site precisions times means
+    cavity_mean      (N,)    m
+    cavity_variance  (N,)    s2, not positive where a cavity is improper
+    root             (N, N)  A with R = A^T diag(d) A
+    scale            (N,)    d, ones unless a site precision is negative
+    log_det                  ln|I + C diag(tau)|
+    """
 
-    @property
-    def mean(self):
-        """mu (N,), the approximate posterior mean E[f | t]."""
-        return self.q.mu
+    tau: np.ndarray
+    nu: np.ndarray
+    cavity_mean: np.ndarray
+    cavity_variance: np.ndarray
+    root: np.ndarray
+    scale: np.ndarray
+    log_det: float
 
     @property
     def variance(self):
         """v = s2 / (1 + tau s2) (N,), the diagonal of Sigma."""
-        return self.q.s2 / (1 + self.tau * self.q.s2)
+        return self.cavity_variance / (1 + self.tau * self.cavity_variance)
+
+    def halves(self, c):
+        """A c and diag(d) A c."""
+        V = self.root @ c
+        return V, V if np.all(self.scale == 1) else self.scale[:, None] * V
 
 
-def log_evidence(q, tau, nu, log_z):
-    """ln Z_EP = sum_n (ln Z_n - ln I_n) + (nu^T mu - ln|I + C diag(tau)|) / 2.
+@dataclass(frozen=True, eq=False)
+class GPEP(Gaussian):
+    """Where the sites settled, and whether to trust them.
 
-    I_n is the integral of cavity times site. GPML (3.65) without its
-    divisions by site precisions.
+    mean             (N,)    E[f | t]
+    dual             (N,)    b
+    tau              (N,)    site precisions
+    nu               (N,)    site precisions times means
+    cavity_mean      (N,)    m
+    cavity_variance  (N,)    s2
+    root             (N, N)  A with R = A^T diag(d) A
+    scale            (N,)    d, ones unless a site precision is negative
+    log_det                  ln|I + C diag(tau)|
+    log_z            (N,)    ln of the tilted normalisers
+    log_evidence             ln Z_EP
+    t                (N,)    targets
+    likelihood               LOGISTIC, PROBIT, ...
+    residual                 largest inconsistency of tilted moments and q
+    converged                whether no cavity moved by more than tol, and the
+                             residual is at most tol^(1/2)
+    trace            (S,)    largest change of a cavity, sweep by sweep
     """
-    own = log_integral(q.m[:, None], q.s2, tau, nu[:, None])
-    return float(np.sum(log_z - own) + 0.5 * (nu @ q.mu) - 0.5 * q.log_det)
+
+    log_z: np.ndarray
+    log_evidence: float
+    t: np.ndarray
+    likelihood: Likelihood
+    residual: float
+    converged: bool
+    trace: tuple[float, ...]
+
+
+# The algorithm: each way to sweep is a generator of (q, change).
+
+
+def sequential(C, t, average, q, damping=1.0, order=None):
+    """tau_n, nu_n <- those of its tilted moments, GPML algorithm 3.5.
+
+    Rounding accumulates in the rank-one updates: lines 13 to 15 compute q
+    afresh. damping is the share of a step that is taken.
+    """
+    while True:  # line 3
+        U, V = q.halves(C)
+        Sigma, mu, tau, nu = C - U.T @ V, q.mean.copy(), +q.tau, +q.nu
+        for n in range(len(C)) if order is None else order:  # line 4
+            m, s2 = cavity(mu[n], Sigma[n, n], tau[n], nu[n])  # lines 5, 6
+            if not (0 <= s2 < np.inf and np.isfinite(m)):
+                continue
+            _, d1, d2 = average(m, s2, t[n])  # line 7
+            new = site(m, s2, d1, d2)
+            step = damping * (new[0] - tau[n]), damping * (new[1] - nu[n])
+            tau[n], nu[n] = tau[n] + step[0], nu[n] + step[1]  # lines 8, 9
+            rank_one(Sigma, mu, n, *step)  # lines 10, 11
+        m, s2, q = q.cavity_mean, q.cavity_variance, posterior(C, tau, nu)
+        yield q, _change(C, m, s2, q) / damping  # lines 13 to 15 made q
+
+
+def rank_one(Sigma, mu, n, dtau, dnu):
+    """Sigma <- Sigma - s s^T dtau / (1 + dtau Sigma_nn), mu, GPML (3.70).
+
+    After tau_n += dtau and nu_n += dnu, in place; s the n-th column of Sigma.
+    """
+    s = Sigma[:, n].copy()
+    shrink = 1 + dtau * s[n]
+    mu += s * ((dnu - dtau * mu[n]) / shrink)
+    Sigma -= np.multiply.outer(s * (dtau / shrink), s)
+
+
+def parallel(C, t, average, q, damping=1.0):
+    """tau, nu <- those of all tilted distributions at once, then Sigma, mu."""
+    while True:
+        m, s2 = q.cavity_mean, q.cavity_variance
+        tau, nu = site(m, s2, *average(m, s2, t)[1:])
+        tau = q.tau + damping * (tau - q.tau)
+        nu = q.nu + damping * (nu - q.nu)
+        q = posterior(C, tau, nu)
+        yield q, _change(C, m, s2, q) / damping
+
+
+def _change(C, m, s2, q):
+    """Largest |d m| / s or |d ln s2| of a cavity; inf if one is improper.
+
+    Where C_nn = 0 nothing can move.
+    """
+    live = C.diagonal() > 0
+    m, s2, new = m[live], s2[live], q.cavity_variance[live]
+    if not (np.all(new > 0) and np.all(s2 > 0)):
+        return np.inf
+    far = np.abs(q.cavity_mean[live] - m) / np.sqrt(new)
+    return float(np.max([far, np.abs(np.log(new / s2))], initial=0.0))
+
+
+def posterior(C, tau, nu):
+    """Sigma = (C^{-1} + diag(tau))^{-1} = C - C R C, mu = Sigma nu, GPML 3.6.
+
+    B = J + T C T, T = sqrt|tau|, J the signs of tau. For tau >= 0: B = L L^T,
+    A = L^{-1} T, and one triangular inverse gives all variances at once: k =
+    (B^{-1})_nn = 1 - tau_n v_n is a sum of squares down a column. Else q is
+    proper if and only if B has as many negative eigenvalues as there are
+    negative precisions (Sylvester's law of inertia).
+    """
+    T, J = np.sqrt(np.abs(tau)).astype(C.dtype), np.where(tau < 0, -1.0, 1.0)
+    A, d, log_det = linalg.inverse_root(linalg.scaled(C, T, J), np.sum(J < 0))
+    k = J * np.einsum("ij,ij->j", A, A if J.min() > 0 else d[:, None] * A)
+    A *= T
+    b = nu - A.T @ (d * (A @ (C @ nu.astype(C.dtype))))
+    mu = C @ b.astype(C.dtype)
+    weak = np.abs(tau) * C.diagonal() < WEAK[C.dtype.name]
+    s2 = (1 - k) / np.where(weak, 1.0, k * tau)
+    if weak.any():  # there 1 - k cancels, and v_n = C_nn - c_n^T R c_n not
+        v = C.diagonal()[weak] - d @ (A @ C[:, weak]) ** 2
+        s2[weak] = v / (1 - tau[weak] * v)
+    if not np.isfinite([mu, s2]).all():
+        raise validate.Indefinite(
+            "C must leave digits to the cavities; got none: scale it down"
+        )
+    return Gaussian(mu, b, +tau, +nu, mu - s2 * b, s2, A, d, log_det)
+
+
+# The same fixed point in fewer sweeps.
+
+
+def accelerated(C, t, average, q):
+    """x <- sum_k alpha_k g(x_k), alpha = argmin |sum alpha_k f_k|, `anderson`.
+
+    x = (ln s2, m) holds the cavities, g(x) those after a parallel sweep, and
+    f = g - x. Mixed variances are positive: their logarithms are mixed. The
+    first sweeps are in single precision: they only show the way.
+    """
+    N, m, past, least = len(t), q.cavity_mean, [], np.inf
+    s2, prior = np.maximum([q.cavity_variance, C.diagonal()], TINY)
+    low = C.astype(np.float32) if N >= LARGE else None
+    for k in count():
+        tau, nu = site(m, s2, *average(m, s2, t)[1:])
+        q = k < FIRST and least > ROUGH and _rough(low, tau, nu)
+        if not q:
+            q, low = posterior(C, tau, nu), None
+        change = _change(C, m, s2, q)
+        yield q, change
+        proper = q.cavity_variance > 0
+        s2_new = np.where(proper, q.cavity_variance, s2)
+        g = np.r_[np.log(s2_new), np.where(proper, q.cavity_mean, m)]
+        past, least = past[-MEMORY:], min(least, change)
+        past.append((g - np.r_[np.log(s2), m], g))
+        x = anderson(past, np.r_[np.ones(N), 1 / np.sqrt(s2_new)])
+        top = np.minimum(g[:N] + REACH, np.log(prior))
+        x = np.r_[np.clip(x[:N], g[:N] - REACH, np.maximum(g[:N], top)), x[N:]]
+        s2, m = np.exp(x[:N]), x[N:]
+
+
+def _rough(C, tau, nu):
+    """`posterior` in single precision, None where that does not do."""
+    try:
+        return None if C is None else posterior(C, tau, nu)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def anderson(past, unit):
+    """x = g - dG gamma, gamma = argmin |unit (f - dF gamma)|, Anderson (1965).
+
+    past: pairs (f, g), the newest last; unit (len(x),) weighs the residuals.
+    """
+    f, g = past[-1]
+    if len(past) == 1:
+        return g
+    F, G = (np.diff(each, axis=0) for each in zip(*past, strict=True))
+    gamma = np.linalg.lstsq((F * unit).T, f * unit, rcond=1e-10)[0]
+    return g - gamma @ G
+
+
+# The fit.
 
 
 def fit(
-    C, t, likelihood=PROBIT, *, method="auto", tol=TOL, max_sweeps=200, **how
-):
+    C, t, *, likelihood=LOGISTIC, method="accelerated", damping=1.0,
+    order=None, tol=TOL, max_iter=500,
+):  # fmt: skip
     """q(f) = N(mu, Sigma) matching all tilted moments, GPML algorithm 3.5.
 
-    method: "auto" sweeps accelerated; where that fails, a few times carefully
-    in sequence, accelerated again, and else in sequence to the end; or
-    "accelerated", "parallel" (damping=1), "sequential" (damping=1,
-    order=None). Ends when no cavity moves by more than tol.
+    method: "accelerated" sweeps; where that fails, a few times carefully in
+    sequence, accelerated again, and else in sequence to the end. Or "parallel"
+    (damping), "sequential" (damping, order), nothing else. max_iter counts
+    sweeps; they end when no cavity moves by more than tol.
     """
     C = validate.kernel_matrix(C)
     t = validate.binary_targets(t, len(C))
-    tol, plan = validate.positive("tol", tol), _plan(method, how, len(C))
-    if not max_sweeps >= 1:
-        raise ValueError(f"max_sweeps must be at least 1; got {max_sweeps}")
-    found = _fit(C, t, likelihood, plan, tol, max_sweeps, _prior(C))
+    validate.fitted(likelihood, Likelihood, name="likelihood")
+    plan = _plan(method, validate.damping(damping), order, len(C))
+    tol = validate.positive("tol", tol)
+    most = validate.whole("max_iter", max_iter)
+    found = _fit(C, t, likelihood, plan, tol, most, _prior(C))
     if not found.converged:
         warnings.warn(
-            f"EP stopped after {len(found.trace)} sweeps; a cavity still "
-            f"moved by {min(found.trace):.1e} of its standard deviation",
+            f"EP stopped after {len(found.trace)} sweeps with tilted moments "
+            f"{found.residual:.1e} away from those of q",
             NotConverged,
             stacklevel=2,
         )
     return found
 
 
-def _fit(C, t, likelihood, plan, tol, max_sweeps, start):
-    """`fit` of what has been validated, without its warning."""
-    best, trace = (*start, np.inf), []
-    last = best
-    for update, most, options in plan:
-        if not best[3] <= tol:
-            sweeps = update(C, t, likelihood.average, last[:3], **options)
-            last = _settle(sweeps, last[:3], tol, min(most, max_sweeps), trace)
-            best = min(best, last, key=lambda state: state[3])
-    tau, nu, q, change = best
-    log_z = likelihood.average(q.m, q.s2, t)[0]
-    value = log_evidence(q, tau, nu, log_z)
-    settled, trace = bool(change <= tol), tuple(trace)
-    return GPEP(tau, nu, q, value, settled, trace, log_z, t, likelihood)
+def _plan(method="accelerated", damping=1.0, order=None, N=0):
+    """Pairs (way to sweep, sweeps at most) to try one after the other."""
+    validate.choice("method", method, ("accelerated", "parallel", "sequential"))
+    if order is not None and method != "sequential":
+        raise ValueError(f"order must be None for method {method!r}; got one")
+    if damping < 1 and method == "accelerated":
+        raise ValueError(f"damping must be 1 for {method!r}; got {damping}")
+    if method == "parallel":
+        return [(partial(parallel, damping=damping), np.inf)]
+    if method == "sequential":
+        order = validate.permutation(order, N)
+        return [(partial(sequential, damping=damping, order=order), np.inf)]
+    careful = partial(sequential, damping=0.5)
+    return [(accelerated, np.inf), (careful, FEW)] * 2 + [(careful, np.inf)]
 
 
-def _plan(method, options, N=0):
-    """What to try, one after the other, with how many sweeps at most."""
-    if method != "auto" and method not in METHODS:
-        names = ", ".join(METHODS)
-        raise ValueError(
-            f"method must be auto or one of {names}; got {method!r}"
-        )
-    known = OPTIONS.get(method, ())
-    if unknown := sorted(set(options) - set(known)):
-        raise ValueError(f"method {method!r} has no option {unknown[0]!r}")
-    damping, order = options.get("damping", 1.0), options.get("order")
-    if not 0 < damping <= 1:
-        raise ValueError(f"damping must lie in (0, 1]; got {damping}")
-    if order is not None and not np.array_equal(np.sort(order), np.arange(N)):
-        raise ValueError(f"order must name each of {N} sites once")
-    if method == "auto":
-        cautious = {"damping": 0.5}
-        return [
-            (accelerated, np.inf, {}),
-            (sequential, FEW, cautious),
-            (accelerated, np.inf, {}),
-            (sequential, np.inf, cautious),
-        ]
-    return [(METHODS[method], np.inf, options)]
+@np.errstate(all="ignore")
+def _fit(C, t, likelihood, plan, tol, max_iter, q):
+    """`fit` of what has been validated, without its warning.
+
+    Where something overflows the change is infinite, or nothing is proper.
+    """
+    best, change, trace = q, np.inf, []
+    for method, most in plan:
+        most = min(most, max_iter - len(trace))
+        if change > tol and most > 0:
+            sweeps = islice(method(C, t, likelihood.average, q), most)
+            q, least = _settle(sweeps, q, tol, trace)
+            best, change = (q, least) if least < change else (best, change)
+    m, s2 = best.cavity_mean, best.cavity_variance
+    log_z, d1, d2 = likelihood.average(m, s2, t)
+    residual = _inconsistency(best, m + s2 * d1, s2 * (1 + s2 * d2))
+    return GPEP(
+        **vars(best),
+        log_z=log_z,
+        log_evidence=log_evidence(best, log_z),
+        t=t,
+        likelihood=likelihood,
+        residual=residual,
+        converged=bool(change <= tol and residual <= np.sqrt(tol)),
+        trace=tuple(trace),
+    )
 
 
-def _prior(C, like=None):
-    """tau = nu = 0 and q = N(0, C), its cavities the marginals or like's."""
+def _inconsistency(q, m_t, v_t):
+    """Largest |m_t - mu| / v^(1/2) or |v_t / v - 1|, as `ep.inconsistency`."""
+    v = q.variance
+    if not np.all(v >= 0):
+        return np.inf
+    far, live = np.abs(m_t - q.mean), v > 0
+    far, grown = far[live] / np.sqrt(v[live]), v_t[live] / v[live] - 1
+    return float(np.max([far, np.abs(grown)], initial=0.0))
+
+
+def _prior(C, cavities=None):
+    """tau = nu = 0 and q = N(0, C), its cavities the marginals or narrower."""
     zero, s2 = np.zeros(len(C)), C.diagonal().copy()
-    m, s2 = (zero, s2) if like is None else (like.m, np.minimum(like.s2, s2))
-    q = Gaussian(np.zeros((1, len(C))), np.zeros(1), 0.0, zero, zero, m, s2)
-    return zero, zero, q
+    m, near = (zero, s2) if cavities is None else cavities
+    narrow = m, np.minimum(near, s2)
+    A = np.zeros((1, len(C)))
+    return Gaussian(zero, zero, zero, zero, *narrow, A, np.zeros(1), 0.0)
 
 
-def _settle(sweeps, start, tol, max_sweeps, trace):
-    """The state of least change; ends at tol, in time, or out of patience."""
-    best, stale = (*start, np.inf), 0
+def _settle(sweeps, q, tol, trace):
+    """q of least change; ends at tol, in time, or out of patience."""
+    least, stale = np.inf, 0
     try:
-        for state, _ in zip(sweeps, range(max_sweeps), strict=False):
-            trace.append(state[3])
-            if state[2].A.dtype == np.float32:
+        for new, change in sweeps:
+            trace.append(change)
+            if new.root.dtype == np.float32:  # never an answer
                 continue
-            stale = 0 if state[3] < best[3] else stale + 1
-            best = best if stale else state
-            if best[3] <= tol or stale > PATIENCE:
+            stale = 0 if change < least else stale + 1
+            q, least = (q, least) if stale else (new, change)
+            if least <= tol or stale > PATIENCE:
                 break
     except np.linalg.LinAlgError:
         if not trace:
             raise
-    return best
+    return q, least
 
 
-# What a fit is good for.
+# The evidence.
 
 
-def predict_latent(fit, c_star, c_ss):
-    """m_* = c_*^T b, v_* = c_** - c_*^T R c_*, GPML (3.60) and (3.61).
+def log_evidence(q, log_z):
+    """ln Z_EP = sum_n (ln Z_n - ln I_n) + (nu^T mu - ln|I + C diag(tau)|) / 2.
 
-    c_star (N, n) covariances with the inputs, c_ss (n,) prior variances.
+    I_n is the integral of cavity times site. GPML (3.65) without its
+    divisions by site precisions.
     """
-    c_star = validate.design(c_star, "c_star")
-    N, n = len(fit.t), c_star.shape[1]
-    if len(c_star) != N:
-        raise ValueError(
-            f"c_star must have {N} rows, one per target; got {len(c_star)}"
-        )
-    c_ss = validate.vector("c_ss", c_ss, n, "column of c_star")
-    if np.any(c_ss < 0):
-        raise ValueError(f"c_ss must hold variances; got {c_ss.min():.3g}")
-    v = c_ss - fit.q.d @ (fit.q.A @ c_star) ** 2
-    if np.any(v < -NEGATIVE * c_ss):
-        raise ValueError(
-            "c_star, c_ss and C must belong to one kernel; they give a "
-            f"variance of {v.min():.3g}"
-        )
-    return c_star.T @ fit.q.b, np.maximum(v, 0.0)
-
-
-def predict_proba(fit, c_star, c_ss):
-    """p(C_1) = int p(t = 1 | f) N(f | m_*, v_*) df, GPML (3.63)."""
-    m, v = predict_latent(fit, c_star, c_ss)
-    return np.exp(fit.likelihood.average(m, v, 1)[0])
+    m, nu = q.cavity_mean[:, None], q.nu[:, None]
+    own = log_integral(m, q.cavity_variance, q.tau, nu)
+    return float(np.sum(log_z - own) + 0.5 * (q.nu @ q.mean) - 0.5 * q.log_det)
 
 
 def evidence_gradient(fit):
@@ -196,60 +382,29 @@ def evidence_gradient(fit):
 
     Sites and cavities may be held fixed: ln Z_EP is stationary in both.
     """
-    A, d = fit.q.A, fit.q.d
+    A, d = fit.root, fit.scale
     if np.all(d == 1):  # A is lower triangular
-        R, _ = dlauum(A, lower=1)
-        R += np.tril(R, -1).T
+        R = linalg.mirrored(dlauum(A, lower=1)[0])
     else:
         R = A.T @ (d[:, None] * A)
-    G = np.multiply.outer(fit.q.b, fit.q.b / 2)
-    G -= R / 2
-    return G
+    return (np.multiply.outer(fit.dual, fit.dual) - R) / 2
 
 
-def inference(t, likelihood=PROBIT, *, tol=1e-5, max_sweeps=200):
-    """C -> (ln Z_EP, G) with d ln Z_EP = tr(G dC), GPML (5.27).
+def inference(t, likelihood=LOGISTIC, *, tol=1e-5, max_iter=500):
+    """C -> (ln Z_EP, G, cavities) with d ln Z_EP = tr(G dC), GPML (5.27).
 
-    For `gaussian_process.optimise`, which steps back after a LinAlgError. Each
-    call starts from the cavities of the last, a hyperparameter's step away;
-    what it finds depends on them by no more than tol.
+    For `gaussian_process.optimise`, which steps back after a LinAlgError and
+    hands the cavities on to the next C, a hyperparameter's step away: what is
+    found there depends on them by no more than tol.
     """
-    t, plan, last = validate.binary_targets(t, len(t)), _plan("auto", {}), []
+    t = validate.binary_targets(t, np.size(t))
 
-    def at(C):
-        start = _prior(C, *last[-1:])
-        found = _fit(C, t, likelihood, plan, tol, max_sweeps, start)
+    def at(C, cavities=None):
+        start = _prior(C, cavities)
+        found = _fit(C, t, likelihood, _plan(), tol, max_iter, start)
         if not found.converged:
             raise np.linalg.LinAlgError("EP did not converge")
-        last[:] = [found.q]
-        return found.log_evidence, evidence_gradient(found)
+        cavities = found.cavity_mean, found.cavity_variance
+        return found.log_evidence, evidence_gradient(found), cavities
 
     return at
-
-
-# Likelihoods that forgive.
-
-
-def flipped(likelihood, epsilon):
-    """p(t|f) <- eps + (1 - 2 eps) p(t|f): labels wrong with chance eps.
-
-    PRML (4.117). Not log-concave: sites may get negative precisions.
-    """
-    epsilon = validate.flip_probability(epsilon)
-
-    def log_p(f, t, order=2):
-        return _forgiven(*likelihood.log_p(f, t, 2), epsilon)[: order + 1]
-
-    def average(m, s2, t):
-        return _forgiven(*likelihood.average(m, s2, t), epsilon)
-
-    name = f"{likelihood.name}, flipped"
-    return Likelihood(name, log_p, average)
-
-
-def _forgiven(value, d1, d2, epsilon):
-    """ln(eps + (1 - 2 eps) e^value) and derivatives, h the honest share."""
-    honest = np.log1p(-2 * epsilon) + value
-    total = np.logaddexp(np.log(epsilon) if epsilon else -np.inf, honest)
-    h = np.exp(honest - total)
-    return total, h * d1, h * (d2 + (1 - h) * d1**2)

@@ -8,8 +8,8 @@ alpha    (M,)    prior precisions (one number serves all; 0 = no prior)
 m0       (M,)    prior mean, None for zero
 """
 
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg import (
@@ -20,21 +20,38 @@ from scipy.linalg import (
     solve_triangular,
 )
 
-from prml4 import logistic, validate
-from prml4.newton import ROUNDING, NotConverged
-from prml4.special import sigmoid, sigmoid_prime
+from prml4 import logistic
+from prml4.numerics import validate
+from prml4.numerics.newton import ROUNDING, Minimum, arrived
+from prml4.numerics.result import Result
+from prml4.numerics.separation import between, complain, separated, settled
+from prml4.numerics.special import sigmoid, sigmoid_prime
 
 
 @dataclass(frozen=True, eq=False)
-class IRLSFit:
-    """Where IRLS stopped, and every iterate on the way."""
+class IRLSFit(Result):
+    """Where IRLS stopped, and every iterate on the way.
 
-    w: np.ndarray  # (M,) last iterate
-    error: float  # E(w), with the prior's term if there is a prior
+    w          (M,)        last iterate
+    error                  E(w), with the prior's term if there is a prior
+    converged              whether w is the minimum, as far as E can show
+    separated              "complete", "quasi-complete": why there is no end
+    trace      (K + 1,)    E at every iterate, the start first
+    path       (K + 1, M)  every iterate, the start first
+    steps      (K,)        step lengths eta, 1 for a full step
+    alpha      (M,)        prior precisions
+    weights    (N,)        observation weights, None for ones
+    """
+
+    w: np.ndarray
+    error: float
     converged: bool
-    trace: tuple[float, ...]  # E at every iterate, the start first
-    path: np.ndarray  # (K + 1, M) every iterate, the start first
-    steps: tuple[float, ...]  # (K,) step lengths eta, 1 for a full step
+    separated: str | None
+    trace: tuple[float, ...]
+    path: np.ndarray
+    steps: tuple[float, ...]
+    alpha: np.ndarray
+    weights: np.ndarray | None
 
 
 def working_response(w, Phi, t):
@@ -43,8 +60,8 @@ def working_response(w, Phi, t):
     Written with s = 2t - 1 as z_n = a_n + s_n / sigma(s_n a_n), because
     (y_n - t_n) / (y_n (1 - y_n)) is 0/0 in the tails.
     """
-    a = np.asarray(Phi) @ w
-    s = 2.0 * np.asarray(t) - 1.0
+    s = 2 * validate.binary_targets(t, len(Phi)) - 1
+    a = Phi @ w
     with np.errstate(over="ignore", divide="ignore"):
         return a + s / sigmoid(s * a), sigmoid_prime(a)
 
@@ -60,8 +77,8 @@ def weighted_least_squares(Phi, r, z, method="qr"):
     root = np.sqrt(r)
     with np.errstate(invalid="ignore"):
         A, b = root[:, None] * Phi, root * z
-    if not np.isfinite(b).all():
-        raise LinAlgError("some r_n have underflowed to 0")
+    if not np.isfinite(b).all() or len(A) < A.shape[1]:
+        raise LinAlgError("some r_n have underflowed to 0, or rows are few")
     if method == "normal":
         return cho_solve(cho_factor(A.T @ A), A.T @ b)
     Q, R = qr(A, mode="economic")
@@ -88,63 +105,54 @@ def irls_step(w, Phi, t, *, method="qr", alpha=0.0, m0=None, weights=None):
 
 
 def fit_irls(
-    Phi,
-    t,
-    *,
-    damped=True,
-    method="qr",
-    w0=None,
-    alpha=0.0,
-    m0=None,
-    weights=None,
-    tol=ROUNDING,
-    max_iter=50,
-):
+    Phi, t, *, alpha=0.0, m0=None, weights=None, w0=None, damped=True,
+    method="qr", tol=ROUNDING, max_iter=100,
+):  # fmt: skip
     """w <- w + eta (irls_step(w) - w) until it stands still, PRML (4.99).
 
-    Stops like `newton.minimise`: the decrement is at most tol sqrt(1 + |E|).
+    Stops like `newton.newtons_method`, and looks then at what it found.
     """
-    Phi, t, weights = validate.two_classes(Phi, t, weights)
-    M = Phi.shape[1]
-    w = validate.vector_or_zeros("w0", w0, M, "column")
-    given = {
-        "alpha": validate.precisions(alpha, M),
-        "m0": validate.vector_or_zeros("m0", m0, M, "column"),
-        "weights": weights,
-    }
-    if not given["alpha"].all():
-        validate.independent_columns(Phi[:, given["alpha"] == 0])
-    fit = _iterate(w, Phi, t, given, method, damped, tol, max_iter)
-    if not fit.converged:
-        warnings.warn(
-            f"IRLS stopped after {len(fit.steps)} steps without converging; "
-            f"the error went from {fit.trace[0]:.3g} to {fit.error:.3g}",
-            NotConverged,
-            stacklevel=2,
-        )
-    return fit
+    objective, t = logistic.problem(Phi, t, alpha, m0, weights)
+    given = partial(
+        irls_step, Phi=objective.Phi, t=t, method=method,
+        alpha=objective.alpha, m0=objective.m0, weights=objective.weights,
+    )  # fmt: skip
+    w = validate.vector_or_zeros("w0", w0, len(objective.m0), "column")
+    steps = validate.whole("max_iter", max_iter)
+    best, path, steps = _iterate(objective, given, w, damped, tol, steps)
+    kind = None
+    if not settled(best, objective):
+        kind = separated(objective, between(objective, t))
+        best = replace(best, converged=best.converged and not kind)
+    complain(best, kind)
+    weights = None if weights is None else np.array(weights, float)
+    found = best.w, best.error, best.converged, kind, best.trace, path, steps
+    return IRLSFit(*found, objective.alpha, weights)
 
 
-def _iterate(w, Phi, t, given, method, damped, tol, max_iter):
-    """The loop of `fit_irls`, PRML (4.99)."""
-    E = logistic.map_error(w, Phi, t, **given)
-    path, trace, steps, converged = [w], [E], [], False
-    while not converged and len(steps) < max_iter:
+@np.errstate(over="ignore", invalid="ignore")  # a step too far is not taken
+def _iterate(objective, step, w, damped, tol, max_iter):
+    """The loop of `fit_irls`, PRML (4.99): Minimum, path and step lengths."""
+    E, g, _ = objective(w, order=1)
+    path, trace, steps, small = [w], [E], [], False
+    while not small and len(steps) < max_iter:
         try:
-            step = irls_step(w, Phi, t, method=method, **given) - w
+            d = step(w) - w
         except LinAlgError:  # R has underflowed to singular
             break
-        slope = logistic.map_gradient(w, Phi, t, **given) @ step
-        eta = 1.0
+        slope, eta = g @ d, 1.0
         while damped and eta > 1e-18:
-            trial = logistic.map_error(w + eta * step, Phi, t, **given)
-            if trial <= E + 1e-4 * eta * slope + 1e-13 * (1 + E):
+            fair = E + 1e-4 * eta * slope + 1e-13 * (1 + E)
+            if objective(w + eta * d, order=1)[0] <= fair:
                 break
             eta /= 2
-        converged = bool(abs(slope) <= tol**2 * (1 + E))
-        w = w + eta * step
-        E = logistic.map_error(w, Phi, t, **given)
+        small = abs(slope) <= tol**2 * (1 + E)
+        w = w + eta * d
+        E, g, _ = objective(w, order=1)
         path.append(w)
         trace.append(E)
         steps.append(eta)
-    return IRLSFit(w, E, converged, tuple(trace), np.array(path), tuple(steps))
+    H = objective(w)[2]
+    converged = bool(small) and arrived(objective, w, g, H)
+    best = Minimum(w, H, E, g, converged, tuple(trace))
+    return best, np.array(path), tuple(steps)

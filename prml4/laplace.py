@@ -12,17 +12,21 @@ with the absolute eigenvalues. What is found there is judged by A itself.
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.linalg import LinAlgError, cholesky, eigh, eigvalsh, norm, solve
 
-from prml4 import estimate, newton, validate
-from prml4.special import logsumexp
+from prml4.models.covariance import log_gaussian
+from prml4.numerics import cubature, newton, validate
+from prml4.numerics.result import Result
+from prml4.numerics.special import logsumexp
+from prml4.referee import estimate
 
 SINGULAR = 1e-12  # eigenvalues of A, scaled to |A_ii| = 1, that count as zero
 FLOOR = 1e-8  # smallest eigenvalue on the way up, relative to the largest
 SAME = 1e-3  # standard deviations between two modes that are one
+LEVEL = 1e-6  # what ln f loses in one standard deviation, if next to nothing
 
 
 class NotPositiveDefinite(ValueError):
@@ -34,17 +38,27 @@ class NotGaussian(UserWarning):
 
 
 @dataclass(frozen=True, eq=False)
-class Laplace:
-    """q(w) = N(w | w0, A^{-1}) and what it says about Z, PRML (4.134)."""
+class Laplace(Result):
+    """q(w) = N(w | w0, A^{-1}) and what it says about Z, PRML (4.134).
 
-    mode: np.ndarray  # (M,) w0
-    precision: np.ndarray  # (M, M) A
-    cholesky: np.ndarray  # (M, M) lower L with A = L L^T
-    log_f: float  # ln f(w0)
-    log_evidence: float  # ln Z, approximately: PRML (4.135)
-    gradient: np.ndarray | None  # (M,) of ln f at w0, None where not known
+    mode          (M,)    w0
+    precision     (M, M)  A
+    cholesky      (M, M)  lower L with A = L L^T
+    log_f                 ln f(w0)
+    log_evidence          ln Z, approximately: PRML (4.135)
+    gradient      (M,)    of ln f at w0, None where not known
+    converged             whether the search for the mode arrived
+    trace         (S,)    ln f at every accepted iterate
+    """
+
+    mode: np.ndarray
+    precision: np.ndarray
+    cholesky: np.ndarray
+    log_f: float
+    log_evidence: float
+    gradient: np.ndarray | None
     converged: bool
-    trace: tuple[float, ...]  # ln f at every accepted iterate
+    trace: tuple[float, ...]
 
     @property
     def mean(self):
@@ -73,18 +87,13 @@ class Laplace:
         w, M = validate.real("w", w), self.mode.size
         if w.ndim == 0 or w.shape[-1] != M:
             raise ValueError(f"w must have shape (..., {M}); got {w.shape}")
-        half = (w - self.mode) @ self.cholesky
-        return -0.5 * np.sum(half**2, axis=-1) - _log_volume(self.cholesky)
+        L = self.cholesky
+        return log_gaussian((w - self.mode) @ L, -np.log(np.diag(L)).sum())
 
     def draws(self, rng, n):
         """w0 + L^{-T} e with e ~ N(0, I): n rows (n, M)."""
         e = rng.standard_normal((self.mode.size, n))
         return self.mode + solve(self.cholesky.T, e).T
-
-
-def _log_volume(L):
-    """M/2 ln 2 pi - 1/2 ln |A| for A = L L^T."""
-    return float(0.5 * len(L) * np.log(2 * np.pi) - np.log(np.diag(L)).sum())
 
 
 def at_mode(mode, log_f, precision, *, gradient=None, converged=True, trace=()):
@@ -98,10 +107,18 @@ def at_mode(mode, log_f, precision, *, gradient=None, converged=True, trace=()):
     A = validate.symmetric("precision", A, [(mode.size, mode.size)])
     log_f = validate.finite("log_f", validate.real("log_f", log_f))
     L = _factor(A)
-    log_Z = float(log_f) + _log_volume(L)
+    log_Z = float(log_f - log_gaussian(0 * mode, -np.log(np.diag(L)).sum()))
     return Laplace(
         mode, A, L, float(log_f), log_Z, gradient, converged, tuple(trace)
     )
+
+
+def at_minimum(best, shift=0.0):
+    """The same at the minimum of E(w) = shift - ln f(w), A its Hessian."""
+    return at_mode(
+        best.w, shift - best.error, best.H, gradient=-best.gradient,
+        converged=best.converged, trace=[shift - E for E in best.trace],
+    )  # fmt: skip
 
 
 def _factor(A, doubt=0.0, where="at the mode"):
@@ -159,7 +176,7 @@ class _Surface:
         return -0.5 * (H + H.T), error
 
     def __call__(self, w):
-        """(E, grad E, |A|), what newton.iterate descends on."""
+        """(E, grad E, |A|), what newton.newtons_method descends on."""
         value = self.value(w)
         if value > -np.inf:
             g, A = self.gradient(w), self.precision(w)[0]
@@ -198,14 +215,30 @@ def _climb(surface, start):
         raise ValueError(
             f"ln f must be finite and smooth at the start; got w = {start}"
         )
-    found = newton.iterate(surface, start)
+    found = newton.newtons_method(surface, start)
     A, error = surface.precision(found.w)
     ended = f"where the search ended (gradient {norm(found.gradient):.1e})"
     _factor(A, error, "at a stationary point" if found.converged else ended)
-    return at_mode(
-        found.w, -found.error, A, gradient=-found.gradient,
-        converged=found.converged, trace=[-E for E in found.trace],
-    )  # fmt: skip
+    q = at_minimum(replace(found, H=A))
+    _falls_beyond(surface, q)
+    return q
+
+
+def _falls_beyond(surface, q):
+    """Or ln f tends to a limit, which Newton's steps never reach.
+
+    They go on by about one standard deviation each, and only what they gain
+    shrinks; at a maximum the last one ends anywhere within rounding.
+    """
+    half = solve(q.cholesky, q.gradient)
+    if q.converged and half.any():
+        u = solve(q.cholesky.T, half / norm(half))
+        fall = q.log_f - surface.value(q.mode + u)
+        if abs(fall) < LEVEL:
+            raise NotPositiveDefinite(
+                f"ln f must have a maximum; got a gain of {abs(fall):.0e} by a "
+                f"whole standard deviation from w = {q.mode}: it rises for ever"
+            )
 
 
 def _judge(log_f, q):
@@ -263,7 +296,7 @@ def modes(log_f, starts, *, gradient=None, hessian=None):
         if not any(norm((q.mode - p.mode) @ p.cholesky) < SAME for p in found):
             found.append(q)
     if not found:
-        raise refused or ValueError("starts must hold one start at least")
+        raise refused or ValueError("starts must hold one at least; got none")
     for q in found:
         _judge(log_f, q)
     return tuple(sorted(found, key=lambda q: -q.log_f))
@@ -278,16 +311,11 @@ def remainder(log_f, q, *, reach=12.0, step=0.5):
     For M <= 3. Where ln f is smooth and q not far off, as good as exact: the
     rule errs by e^{-2 pi^2 / step^2} for a Gaussian.
     """
-    M, surface = q.mode.size, _Surface(log_f, None, None)
-    if M > 3:
-        raise ValueError(f"a grid is for M <= 3 parameters; got M = {M}")
-    if not 0 < step <= 1 <= reach < np.inf:
-        raise ValueError(f"0 < step <= 1 <= reach; got {step} and {reach}")
-    ticks = step * np.arange(-int(reach / step), int(reach / step) + 1)
-    u = np.stack(np.meshgrid(*[ticks] * M), -1).reshape(-1, M)
+    surface = _Surface(log_f, None, None)
+    u = cubature.lattice(q.mode.size, reach, step)
     values = np.array([surface.value(w) for w in q.mode + u @ q.axes.T])
-    total = logsumexp(values - q.log_f) + M * np.log(step)
-    return float(total - 0.5 * M * np.log(2 * np.pi))
+    bell = log_gaussian(0 * q.mode) + q.mode.size * np.log(step)
+    return float(logsumexp(values - q.log_f) + bell)
 
 
 def correction(Phi, covariance, third, fourth):

@@ -17,27 +17,39 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, qr, solve_triangular
 
-from prml4 import gaussian, validate
+from prml4 import gaussian
+from prml4.numerics import validate
+from prml4.numerics.result import Result
 
 EPS = np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False)
-class LeastSquaresFit:
-    """The minimiser of the sum of squares, and the factor that found it."""
+class LeastSquaresFit(Result):
+    """The minimiser of the sum of squares, and the factor that found it.
 
-    W: np.ndarray  # (M, K), or (M,) for one output
-    R: np.ndarray  # (M, M) upper triangular, R^T R = Phi^T Phi + diag(alpha)
-    error: float  # half the sum of squares at W, without the penalty
+    W      (M, K)  weights, or (M,) for one output
+    R      (M, M)  upper triangular, R^T R = Phi^T Phi + diag(alpha)
+    error          half the sum of squares at W, without the penalty
+    """
+
+    W: np.ndarray
+    R: np.ndarray
+    error: float
 
 
 @dataclass(frozen=True, eq=False)
-class FisherProjection:
-    """Directions along which the classes are far apart for their width."""
+class FisherProjection(Result):
+    """Directions along which the classes are far apart for their width.
 
-    W: np.ndarray  # (D, D') directions, W^T S_W W = N I; D' <= K - 1
-    ratios: np.ndarray  # (D',) scatter between over scatter within, decreasing
-    mean: np.ndarray  # (D,) of all rows
+    W       (D, D')  directions, W^T S_W W = N I; D' <= K - 1
+    ratios  (D',)    scatter between over scatter within, decreasing
+    mean    (D,)     of all rows
+    """
+
+    W: np.ndarray
+    ratios: np.ndarray
+    mean: np.ndarray
 
 
 # Targets.
@@ -45,8 +57,7 @@ class FisherProjection:
 
 def one_hot(t, K=None):
     """T_nk = 1 if t_n = k, else 0: the one-of-K coding of PRML 4.1.3."""
-    t = validate.real("t", t)
-    t, K = validate.classes(t, max(t.size, 1), K)
+    t, K = validate.classes(t, max(np.size(t), 1), K)
     return np.equal.outer(t, np.arange(K)).astype(np.float64)
 
 
@@ -61,7 +72,7 @@ def fisher_targets(t):
 
 def error(W, Phi, T):
     """E(W) = 1/2 sum_n |W^T phi_n - t_n|^2, PRML (4.15)."""
-    return float(np.sum((np.asarray(Phi) @ W - T) ** 2) / 2)
+    return float(np.sum((np.asarray(Phi) @ W - np.asarray(T)) ** 2) / 2)
 
 
 def gradient(W, Phi, T):
@@ -113,9 +124,9 @@ def _determined(Phi, names):
     N, M = Phi.shape
     if N < M:
         raise ValueError(
-            f"{N} rows cannot determine {M} weights per output: many fits "
-            "have no error at all; take fewer columns or penalise the "
-            "weights (alpha > 0)"
+            f"Phi must have as many rows as columns; got {N} rows for {M} "
+            "weights per output: many fits have no error at all; take fewer "
+            "columns or penalise the weights (alpha > 0)"
         )
     if M:
         validate.independent_columns(Phi, names)
@@ -131,36 +142,26 @@ def _penalised_enough(Phi, R):
             raise ValueError(f"alpha is too small to count: {why}") from None
 
 
-def _matching(Phi, M, name="Phi"):
-    """Design matrix with M columns."""
-    Phi = validate.design(Phi, name)
-    if Phi.shape[1] != M:
-        raise ValueError(
-            f"{name} must have {M} columns, as at the fit; got shape "
-            f"{Phi.shape}"
-        )
-    return Phi
+def outputs(fit, Phi):
+    """y(x_n) = W^T phi_n, PRML (4.14), of a fit or of W; no probabilities."""
+    W = validate.finite("W", validate.real("W", getattr(fit, "W", fit)))
+    if W.ndim not in (1, 2):
+        raise ValueError(f"W must be (M,) or (M, K); got shape {W.shape}")
+    return validate.columns(Phi, len(W)) @ W
 
 
-def outputs(W, Phi):
-    """y(x_n) = W^T phi_n for each row, PRML (4.14); not probabilities."""
-    W = np.asarray(W, float)
-    return _matching(Phi, len(W)) @ W
-
-
-def predict(W, Phi):
-    """argmax_k y_k(x_n), the rule of PRML 4.1.3."""
-    if np.ndim(W) != 2 or np.shape(W)[1] < 2:
-        raise ValueError(
-            "W must have shape (M, K), one output for each of K >= 2 classes; "
-            f"got {np.shape(W)}"
-        )
-    return outputs(W, Phi).argmax(axis=1)
+def predict(fit, Phi):
+    """argmax_k y_k(x_n), the rule of PRML 4.1.3, of a fit or of W."""
+    y = outputs(fit, Phi)
+    if y.ndim == 1 or y.shape[1] < 2:
+        raise ValueError(f"W must have shape (M, K), K >= 2; got y {y.shape}")
+    return y.argmax(axis=1)
 
 
 def limit_weights(model):
     """w_k = pi_k V^{-1} (mu_k - m), bias pi_k - m^T w_k: the fit to infinitely
-    many draws of a Gaussian model, or to the sample that `model` was fitted to.
+    many draws of a Gaussian model, or to the sample that `model` was fitted to
+    without shrinkage.
 
     m and V are mean and covariance of x whatever its class. (D + 1, K).
     """
@@ -178,7 +179,8 @@ def limit_weights(model):
 
 def leverage(fit, Phi):
     """h_n = phi_n^T (R^T R)^{-1} phi_n, by one triangular solve."""
-    Z = solve_triangular(fit.R, _matching(Phi, len(fit.R)).T, trans="T")
+    R = validate.fitted(fit, LeastSquaresFit).R
+    Z = solve_triangular(R, validate.columns(Phi, len(R)).T, trans="T")
     return np.sum(Z**2, axis=0)
 
 
@@ -189,11 +191,8 @@ def add_row(fit, phi, target):
     """
     phi = validate.vector("phi", phi, len(fit.R), "column")
     target = validate.finite("target", validate.real("target", target))
-    if target.shape != fit.W.shape[1:]:
-        raise ValueError(
-            f"target must have shape {fit.W.shape[1:]}, one number per "
-            f"output; got {target.shape}"
-        )
+    if target.shape != (K := fit.W.shape[1:]):
+        raise ValueError(f"target must have shape {K}; got {target.shape}")
     direction = cho_solve((fit.R, False), phi)
     miss = target - phi @ fit.W
     return fit.W + np.multiply.outer(direction, miss) / (1 + phi @ direction)
@@ -223,7 +222,7 @@ def leave_one_out(Phi, T, *, alpha=0.0):
     rest = 1 - leverage(best, Phi)
     heavy = np.flatnonzero(rest < 1e-6)  # no more than M of them
     rest[heavy] = 1
-    y = T - ((T - outputs(best.W, Phi)).T / rest).T
+    y = T - ((T - outputs(best, Phi)).T / rest).T
     for n in heavy:
         y[n] = Phi[n] @ _without(n, Phi, T, alpha)
     return y
@@ -231,9 +230,8 @@ def leave_one_out(Phi, T, *, alpha=0.0):
 
 def _without(n, Phi, T, alpha):
     """Weights of the fit to all rows but n, or a ValueError that names n."""
-    others = np.delete(Phi, n, axis=0), np.delete(T, n, axis=0)
     try:
-        return regress(*others, alpha=alpha).W
+        return regress(np.delete(Phi, n, 0), np.delete(T, n, 0), alpha=alpha).W
     except ValueError as why:
         raise ValueError(
             f"row {n} alone determines a weight; without it: {why}"
@@ -243,11 +241,11 @@ def _without(n, Phi, T, alpha):
 # Fisher's discriminant.
 
 
-def scatter(X, t, K=None):
+def scatter(X, t):
     """S_W = sum_k S_k and S_B = sum_k N_k (m_k - m)(m_k - m)^T, PRML (4.40)-
     (4.46), with S_k = sum_{t_n=k} (x_n - m_k)(x_n - m_k)^T."""
     X = validate.design(X, "X")
-    t, K = validate.classes(t, len(X), K)
+    t, K = validate.classes(t, len(X))
     counts, mu, S_W = gaussian.statistics(X, t, K, shared=True)
     B = mu - counts @ mu / counts.sum()
     return S_W, (counts * B.T) @ B
@@ -289,10 +287,7 @@ def fit_fisher(X, t, *, K=None, shrinkage=0.0):
     noise = 100 * EPS * (1 + np.max(np.abs(model.mu) / sd))
     kept = s > noise
     if not kept.any():
-        raise ValueError(
-            "the class means coincide, so that no direction separates them; "
-            "Fisher's criterion is zero everywhere"
-        )
+        raise ValueError("X must have class means that differ; got one mean")
     W = solve_triangular(model.L, Vt[kept].T, lower=True, trans="T")
     largest = np.abs(W * sd[:, None]).argmax(axis=0)
     W *= np.sign(W[largest, np.arange(W.shape[1])])
@@ -301,4 +296,5 @@ def fit_fisher(X, t, *, K=None, shrinkage=0.0):
 
 def project(fisher, X):
     """z_n = W^T (x_n - m), PRML (4.39) with the origin at the mean; (N, D')."""
-    return (_matching(X, len(fisher.mean), "X") - fisher.mean) @ fisher.W
+    X = validate.columns(X, len(fisher.mean), "X")
+    return (X - fisher.mean) @ fisher.W

@@ -1,11 +1,9 @@
 """Naive Bayes: features independent within each class, PRML 4.2.3.
 
-X         (N, D)  inputs, 0 or 1 (Bernoulli) or real numbers (Gaussian)
+X         (N, D)  inputs, 0 or 1 (Bernoulli), real numbers (Gaussian) or
+                  counts >= 0 (multinomial)
 observed  (N, D)  True where a feature is known; the others are summed out
 t         (N,)    class numbers 0, ..., K - 1
-pi        (K,)    prior probabilities p(C_k)
-theta     (K, D)  p(x_i = 1|C_k); rest is 1 - theta, without cancellation
-mu, var   (K, D)  mean and variance of x_i in class k
 a         (K, n)  ln p(x, C_k), the discriminants of n rows x
 x, m      (n, D)  a block of rows, and what is observed of it
 """
@@ -14,12 +12,15 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammaln
 
-from prml4 import blocks, validate
-from prml4.covariance import CONSTANT
-from prml4.special import log_softmax
+from prml4.models.covariance import CONSTANT
+from prml4.numerics import blocks, validate
+from prml4.numerics.result import Result
+from prml4.numerics.special import log_softmax
 
 FAR = 100.0  # standard deviations from the centre at which digits would be lost
+UNKNOWN = "; a missing feature is False in `observed`"
 
 
 class ZeroCountWarning(UserWarning):
@@ -31,28 +32,50 @@ class ImpossibleRow(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class BernoulliModel:
-    """p(C_k) = pi_k and p(x|C_k) = prod_i Bern(x_i|theta_ki)."""
+class BernoulliModel(Result):
+    """p(C_k) = pi_k and p(x|C_k) = prod_i Bern(x_i|theta_ki).
 
-    pi: np.ndarray  # (K,) prior probabilities
-    theta: np.ndarray  # (K, D) p(x_i = 1|C_k)
-    rest: np.ndarray  # (K, D) p(x_i = 0|C_k)
+    pi     (K,)    prior probabilities
+    theta  (K, D)  p(x_i = 1|C_k)
+    rest   (K, D)  p(x_i = 0|C_k) = 1 - theta, without cancellation
+    """
+
+    pi: np.ndarray
+    theta: np.ndarray
+    rest: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianModel:
-    """p(C_k) = pi_k and p(x|C_k) = prod_i N(x_i|mu_ki, var_ki)."""
+class GaussianModel(Result):
+    """p(C_k) = pi_k and p(x|C_k) = prod_i N(x_i|mu_ki, var_ki).
 
-    pi: np.ndarray  # (K,) prior probabilities
-    mu: np.ndarray  # (K, D) means
-    var: np.ndarray  # (K, D) variances
+    pi   (K,)    prior probabilities
+    mu   (K, D)  means
+    var  (K, D)  variances
+    """
+
+    pi: np.ndarray
+    mu: np.ndarray
+    var: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class MultinomialModel(Result):
+    """p(C_k) = pi_k and p(x|C_k) = L! prod_i theta_ki^x_i / x_i!, L = sum x_i.
+
+    pi     (K,)    prior probabilities
+    theta  (K, D)  probability of each of D words, sum_i theta_ki = 1
+    """
+
+    pi: np.ndarray
+    theta: np.ndarray
 
 
 def bernoulli(pi, theta):
     """p(C_k) = pi_k, p(x_i = 1|C_k) = theta_ki from known parameters."""
     theta = validate.design(theta, "theta")
     if theta.min() < 0 or theta.max() > 1:
-        raise ValueError(f"theta must hold probabilities; got {theta}")
+        raise ValueError(f"theta must lie in [0, 1]; got {theta}")
     pi = validate.probabilities("pi", pi, len(theta))
     return BernoulliModel(pi, theta, 1.0 - theta)
 
@@ -61,10 +84,18 @@ def gaussian(pi, mu, var):
     """p(C_k) = pi_k, p(x_i|C_k) = N(mu_ki, var_ki) from known parameters."""
     mu, var = validate.design(mu, "mu"), validate.design(var, "var")
     if mu.shape != var.shape or var.min() <= 0:
-        raise ValueError(
-            f"var must be positive and of the shape of mu; got {var} and {mu}"
-        )
+        raise ValueError(f"var must be > 0 and of the shape of mu; got {var}")
     return GaussianModel(validate.probabilities("pi", pi, len(mu)), mu, var)
+
+
+def multinomial(pi, theta):
+    """p(C_k) = pi_k, p(word i|C_k) = theta_ki from known parameters."""
+    theta = validate.design(theta, "theta")
+    if theta.min() < 0 or np.abs(theta.sum(axis=1) - 1).max() > 1e-9:
+        raise ValueError(
+            f"theta must hold in each row probabilities with sum 1; got {theta}"
+        )
+    return MultinomialModel(validate.probabilities("pi", pi, len(theta)), theta)
 
 
 # Maximum likelihood, and the Beta prior.
@@ -93,8 +124,31 @@ def fit_bernoulli(X, t, *, K=None, pseudo_count=1.0):
     n = np.bincount(t)[:, None]
     theta = posterior_mean(ones, n, a, b)
     rest = posterior_mean(n - ones, n, b, a)
-    _warn_of_zeros(theta * rest)
+    _warn_of_zeros(theta * rest, "has one value only", "the other value")
     return BernoulliModel(n[:, 0] / len(X), theta, rest)
+
+
+def fit_multinomial(X, t, *, K=None, pseudo_count=1.0):
+    """pi_k = N_k / N, theta_ki = (n_ki + a_i) / sum_j (n_kj + a_j).
+
+    n_ki counts how often word i occurs in all rows of class k. The pseudo-count
+    is one number a or has one a_i for each word: a Dirichlet prior.
+    """
+    X = validate.design(X, "X")
+    t, K = validate.classes(t, len(X), K)
+    a = validate.variances("pseudo_count", pseudo_count, X.shape[1], "word")
+    counts = np.zeros((K, X.shape[1]))
+    for k, rows, x in blocks.by_class(X, t, K):
+        counts[k] += np.ones(len(x)) @ _no_negative(x, rows)
+    n = counts.sum(axis=1, keepdims=True)
+    if not (n + a.sum()).all():
+        raise ValueError(
+            "X must hold a count above 0 in each class where pseudo_count is "
+            f"0; got none in class {np.argmin(n)}"
+        )
+    theta = posterior_mean(counts, n, a, a.sum() - a)
+    _warn_of_zeros(theta, "does not occur", "one occurrence")
+    return MultinomialModel(np.bincount(t) / len(X), theta)
 
 
 def fit_gaussian(X, t, *, K=None, smoothing=0.0):
@@ -124,22 +178,32 @@ def fit_gaussian(X, t, *, K=None, smoothing=0.0):
     return GaussianModel(pi, mu, var)
 
 
-def _warn_of_zeros(product):
+def _no_negative(x, rows):
+    """The given rows x of X, if no count is below zero."""
+    if x.min() < 0:
+        n, i = np.argwhere(x < 0)[0]
+        raise ValueError(
+            f"X must hold counts >= 0; got {x[n, i]:g} at [{rows[n]}, {i}]"
+        )
+    return x
+
+
+def _warn_of_zeros(product, has, other):
     """Name a class and a feature whose count is zero, if there is one."""
     for k, i in np.argwhere(product == 0)[:1]:
-        message = (
-            f"feature {i} has one value only in class {k}: the other value "
+        warnings.warn(
+            f"feature {i} {has} in class {k}: {other} "
             "excludes the class whatever the other features say; "
-            "pseudo_count=1 is Laplace's correction"
+            "pseudo_count=1 is Laplace's correction",
+            ZeroCountWarning,
+            stacklevel=3,
         )
-        warnings.warn(message, ZeroCountWarning, stacklevel=3)
 
 
 def _refuse_constants(mu, var, n):
     """Raise a ValueError where a density would be infinitely narrow."""
     least = np.maximum((CONSTANT * mu) ** 2, np.finfo(float).tiny)
-    constant = np.argwhere(~(var > least))
-    for k, i in constant[:1]:
+    for k, i in np.argwhere(~(var > least))[:1]:
         raise ValueError(
             f"feature {i} is constant in the {n[k, 0]:g} rows of class {k}, so "
             "that its variance is zero; leave the feature out or give "
@@ -152,7 +216,12 @@ def _refuse_constants(mu, var, n):
 
 def log_joint(model, X, observed=None):
     """ln p(x_n, C_k) = ln pi_k + sum_i ln p(x_ni|C_k), i observed; (N, K)."""
-    return _by_blocks(model, X, observed)
+    joint = _by_blocks(model, X, observed)
+    if isinstance(model, MultinomialModel):  # the orders of the words
+        X = validate.real("X", X)
+        orders = gammaln(X.sum(axis=1) + 1) - gammaln(X + 1).sum(axis=1)
+        joint += orders[:, None]
+    return joint
 
 
 def log_likelihood(model, X, t):
@@ -162,7 +231,7 @@ def log_likelihood(model, X, t):
     return float(joint[np.arange(len(joint)), t].sum())
 
 
-def predict_log_proba(model, X, observed=None):
+def log_posterior(model, X, observed=None):
     """ln p(C_k|x_n) = a_nk - ln sum_j exp(a_nj), log of PRML (4.62); (N, K)."""
     return _by_blocks(model, X, observed, lambda a: log_softmax(a, axis=0))
 
@@ -177,27 +246,27 @@ def predict(model, X, observed=None):
     return _by_blocks(model, X, observed, lambda a: a).argmax(axis=1)
 
 
-def sample(rng, model, t):
-    """x_n ~ p(x|C_{t_n}), the model run backwards: a row for each class."""
+def sample(rng, model, t, length=1):
+    """x_n ~ p(x|C_{t_n}), the model run backwards: a row for each class.
+
+    Of a multinomial model a row has `length` words.
+    """
     t = validate.labels(t, np.size(t), len(model.pi))
+    if isinstance(model, MultinomialModel):
+        return 1.0 * rng.multinomial(length, model.theta[t])
     if isinstance(model, BernoulliModel):
         return 1.0 * (rng.random(model.theta[t].shape) < model.theta[t])
     return rng.normal(model.mu[t], np.sqrt(model.var[t]))
 
 
 def _by_blocks(model, X, observed, finish=None):
-    """finish(a), or a itself, for a block of rows at a time; (N, K)."""
-    bits, X = isinstance(model, BernoulliModel), validate.matrix(X, "X")
-    D = (model.theta if bits else model.mu).shape[1]
-    if X.shape[1] != D:
-        raise ValueError(f"X must have shape (N, {D}); got {X.shape}")
-    observed = validate.mask(observed, X.shape)
+    """finish(a), or the joint a itself, for a block of rows; (N, K)."""
+    X, observed, allow = _inputs(model, X, observed)
     discriminants = _discriminants(model, joint=finish is None)
     out = np.empty((len(X), len(model.pi)))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for rows, x, m in blocks.rows(X, observed):
-            if bits:
-                validate.bits(x, range(rows.start, rows.stop))
+            allow(x, range(rows.start, rows.stop))
             a = discriminants(x, m)
             if not np.isfinite(a.sum()):
                 validate.finite("X", x, rows.start)
@@ -205,6 +274,23 @@ def _by_blocks(model, X, observed, finish=None):
                     _refuse_impossible(a, rows.start)
             out[rows] = (finish(a) if finish else a).T
     return out
+
+
+def _inputs(model, X, observed):
+    """X, the mask, and a refusal of rows x that the model cannot have."""
+    kinds = BernoulliModel, GaussianModel, MultinomialModel
+    validate.fitted(model, *kinds, name="model")
+    bits, real, words = (isinstance(model, kind) for kind in kinds)
+    X = validate.width(X, (model.mu if real else model.theta).shape[1], "X")
+    observed = validate.mask(observed, X.shape)
+    if words and observed is not None:
+        raise ValueError(
+            "observed must be None for a multinomial model, whose counts are "
+            "not independent; got a mask: leave columns out before the fit"
+        )
+    if bits:
+        return X, observed, lambda x, rows: validate.bits(x, rows, UNKNOWN)
+    return X, observed, _no_negative if words else lambda x, rows: None
 
 
 def _refuse_impossible(a, start):
@@ -250,6 +336,10 @@ def _polynomials(model):
     About c = 0, the mean of all, or, if digits would be lost, that of each
     class. The second result counts the factors 0, which the first leaves out.
     """
+    if isinstance(model, MultinomialModel):
+        never = (model.theta == 0).astype(float)
+        B = np.log(model.theta + never)
+        return [(0.0, 0 * B, B)], (0.0, 0 * B, never) if never.any() else None
     if isinstance(model, BernoulliModel):
         never = (model.theta == 0).astype(float)
         always = (model.rest == 0).astype(float)
@@ -272,12 +362,17 @@ def _gaussian(mu, var, c):
 
 def softmax_weights(model):
     """W_ki = ln theta_ki / (1 - theta_ki) and w0_k = ln pi_k +
-    sum_i ln(1 - theta_ki), PRML (4.82): a_k(x) = w0_k + W_k^T x."""
+    sum_i ln(1 - theta_ki), PRML (4.82): a_k(x) = w0_k + W_k^T x.
+
+    Of a multinomial model W_ki = ln theta_ki and w0_k = ln pi_k.
+    """
+    if isinstance(model, MultinomialModel) and model.theta.all():
+        return np.log(model.theta), np.log(model.pi)
     bits = isinstance(model, BernoulliModel)
     if not (bits and (model.theta * model.rest).all()):
         raise ValueError(
-            "the discriminants are linear, with finite weights, only for "
-            f"Bernoulli features with 0 < theta < 1; got {model}"
+            "model must be Bernoulli or multinomial with 0 < theta < 1, or "
+            f"the discriminants have no finite linear weights; got {model}"
         )
     C = np.log(model.rest)
     return np.log(model.theta) - C, np.log(model.pi) + C.sum(axis=1)
@@ -293,8 +388,8 @@ def sigmoid_weights(model):
 
 
 def parameter_count(D, K, family="bernoulli"):
-    """(K - 1) + K D, 2 K D or K (2^D - 1) for bernoulli, gaussian, table."""
-    each = {"bernoulli": D, "gaussian": 2 * D, "table": 2**D - 1}
-    if family not in each:
-        raise ValueError(f"family must be in {list(each)}; got {family!r}")
-    return K - 1 + K * each[family]
+    """K - 1 + K times D, 2 D, D - 1 or 2^D - 1: bernoulli, gaussian,
+    multinomial, table."""
+    each = {"bernoulli": D, "gaussian": 2 * D, "multinomial": D - 1}
+    each["table"] = 2**D - 1
+    return K - 1 + K * each[validate.choice("family", family, each)]

@@ -9,35 +9,27 @@ weights  (N,)    how often each observation counts, None for once
 alpha    (M,)    prior precisions (one number serves all; 0 = no prior)
 theta            a threshold; in `joint` functions (w, epsilon) together
 
-An activation is a function (a, t) -> ln f_t(a) and its first two derivatives
-by a: `normal`, `logistic` and `cloglog` are three.
+A likelihood is PROBIT, LOGISTIC, CLOGLOG of `likelihoods`, or `flipped` of one
+with an epsilon.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from prml4 import newton, validate
-from prml4.dispersion import BERNOULLI, CLOGLOG
-from prml4.logistic import complain, second_look
-from prml4.special import (
-    log_normal_cdf,
-    log_sigmoid,
-    log_sigmoid_prime,
-    log_sigmoid_second,
-    mills,
-    mills_prime,
-    normal_cdf,
-    normal_pdf,
-    sigmoid,
-)
+from prml4 import logistic
+from prml4.models.dispersion import BERNOULLI
+from prml4.models.likelihoods import PROBIT, Likelihood, flipped
+from prml4.numerics import descent, newton, validate
+from prml4.numerics.result import Result
+from prml4.numerics.separation import between, complain, settled, verdict
+from prml4.numerics.special import normal_cdf, normal_pdf
 
 MOVES = 1e-3  # a step that moves some a_n by more is not the last one
-STEPS = 500  # Fisher scoring converges linearly where labels may be wrong
-START = 0.05  # a first guess at epsilon
+MOST = 500  # steps: Fisher scoring converges linearly where labels are wrong
+GUESSES = 0.05, 0.2  # at epsilon, to start from
 
 
 # Noisy thresholds.
@@ -65,100 +57,59 @@ def draw_mixture(rng, N, pi, mu, sigma):
     return rng.normal(np.asarray(mu)[k], np.asarray(sigma)[k])
 
 
-# Activations.
-
-
-def normal(a, t):
-    """ln Phi(m), s r(m), -r(m) (r(m) + m) with m = s a, PRML (4.114)."""
-    s = 2.0 * np.asarray(t) - 1.0
-    m = s * a
-    return log_normal_cdf(m), s * mills(m), mills_prime(m)
-
-
-def logistic(a, t):
-    """ln sigma(m), s sigma(-m), -sigma'(m) with m = s a, PRML (4.59)."""
-    s = 2.0 * np.asarray(t) - 1.0
-    m = s * a
-    return log_sigmoid(m), s * log_sigmoid_prime(m), log_sigmoid_second(m)
-
-
-def cloglog(a, t):
-    """f(a) = 1 - exp(-e^a): ln f_t and its derivatives, Fisher (1922)."""
-    up, down = CLOGLOG.tails(np.asarray(a, dtype=float))
-    return tuple(map(partial(np.where, t), up, down))
-
-
-# The error of a row, with labels that may be wrong.
-
-
-def log_loss(a, t, activation=normal, epsilon=0.0):
-    """E_n = -ln{epsilon + (1 - 2 epsilon) f_t(a)}, E_n', E_n'', PRML (4.117).
-
-    E_n' = -rho d, E_n'' = -rho (d' + (1 - rho) d^2) with d = (ln f_t)'.
-    """
-    L, d, slope = activation(a, t)
-    if epsilon == 0:
-        return -L, -d, -slope
-    rho, rest = _shares(L, epsilon)
-    E = -np.logaddexp(np.log(epsilon), np.log1p(-2 * epsilon) + L)
-    return E, -rho * d, -rho * (slope + rest * d**2)
-
-
-def honesty(a, t, activation=normal, epsilon=0.0):
-    """rho_n = (1 - 2 epsilon) f_t / {epsilon + (1 - 2 epsilon) f_t}.
-
-    The chance, given t, that the label came from f and not from a fair coin.
-    """
-    L, _, _ = activation(a, t)
-    return _shares(L, epsilon)[0] if epsilon > 0 else np.ones_like(L)
-
-
-def _shares(L, epsilon):
-    """rho = sigma(u) and 1 - rho, u = ln{(1 - 2 epsilon) f_t / epsilon}."""
-    u = np.log1p(-2 * epsilon) - np.log(epsilon) + L
-    return sigmoid(u), sigmoid(-u)
-
-
-def expected_curvature(a, activation=normal, epsilon=0.0):
-    """p'^2 / {p (1 - p)}, p = epsilon + (1 - 2 epsilon) f(a), Fisher (1935)."""
-    _, up, _ = log_loss(a, 1, activation, epsilon)
-    _, down, _ = log_loss(a, 0, activation, epsilon)
-    return -up * down
-
-
 # The error of all rows.
 
 
-def predict_proba(Phi, w, activation=normal, epsilon=0.0):
-    """p(t_n = 1) = epsilon + (1 - 2 epsilon) f(a_n), PRML (4.117)."""
-    E, _, _ = log_loss(np.asarray(Phi) @ w, 1, activation, epsilon)
-    return np.exp(-E)
+def honesty(a, t, likelihood):
+    """rho_n = (1 - 2 epsilon) f_t / p_t = 1 - epsilon / p_t at a_n.
+
+    The chance, given t, that the label came from f and not from a fair coin;
+    p_t = epsilon + (1 - 2 epsilon) f_t is the likelihood with flipped labels.
+    """
+    L, *_ = likelihood.log_p(a, t, 0)
+    return 1 - likelihood.epsilon * np.exp(np.minimum(-L, 700))
 
 
-def error(w, Phi, t, activation=normal, epsilon=0.0, weights=None):
-    """E(w) = -sum_n ln{epsilon + (1 - 2 epsilon) f_t(a_n)}, PRML (4.90)."""
-    E, _, _ = log_loss(np.asarray(Phi) @ w, np.asarray(t), activation, epsilon)
-    return float(np.sum(E if weights is None else weights * E))
+def predict_proba(fit, Phi):
+    """p(t_n|a_n) for t = 0 and 1, PRML (4.114), (4.117): (N, 2)."""
+    if hasattr(fit, "w"):
+        validate.fitted(fit, ProbitFit)
+    w, Phi = validate.prediction(fit, Phi)
+    return getattr(fit, "likelihood", PROBIT).probabilities(Phi @ w)
 
 
-def gradient(w, Phi, t, activation=normal, epsilon=0.0, weights=None):
-    """grad E = -sum_n rho_n d_n phi_n; for probit -sum_n s_n r_n phi_n."""
-    _, d, _ = log_loss(np.asarray(Phi) @ w, np.asarray(t), activation, epsilon)
-    return (d if weights is None else weights * d) @ Phi
+def predict(fit, Phi):
+    """argmax_k p(C_k|x_n), the class of greater probability, 0 or 1: (N,)."""
+    return predict_proba(fit, Phi).argmax(axis=1)
 
 
-def hessian(w, Phi, t, activation=normal, epsilon=0.0, weights=None):
-    """H = sum_n E_n'' phi_n phi_n^T; for probit E_n'' = r_n (r_n + m_n)."""
-    _, _, h = log_loss(np.asarray(Phi) @ w, np.asarray(t), activation, epsilon)
-    return _gram(Phi, h, weights)
+def error(w, Phi, t, likelihood=PROBIT, weights=None):
+    """E(w) = -sum_n ln p(t_n|a_n), PRML (4.90), a_n = w^T phi_n."""
+    t = validate.binary_targets(t, len(Phi))
+    (L,) = likelihood.log_p(np.asarray(Phi) @ w, t, 0)
+    return -float(np.sum(L if weights is None else weights * L))
 
 
-def information(w, Phi, activation=normal, epsilon=0.0, weights=None):
+def gradient(w, Phi, t, likelihood=PROBIT, weights=None):
+    """grad E = -sum_n (ln p)' phi_n; for probit -sum_n s_n r_n phi_n."""
+    t = validate.binary_targets(t, len(Phi))
+    _, d = likelihood.log_p(np.asarray(Phi) @ w, t, 1)
+    return -(d if weights is None else weights * d) @ Phi
+
+
+def hessian(w, Phi, t, likelihood=PROBIT, weights=None):
+    """H = -sum_n (ln p)'' phi_n phi_n^T; for probit r_n (r_n + m_n)."""
+    t = validate.binary_targets(t, len(Phi))
+    _, _, bend = likelihood.log_p(np.asarray(Phi) @ w, t, 2)
+    return _gram(Phi, -bend, weights)
+
+
+def information(w, Phi, likelihood=PROBIT, weights=None):
     """F = sum_n p_n'^2 / {p_n (1 - p_n)} phi_n phi_n^T = E[H], Fisher (1935).
 
     For probit the factor is r(a) r(-a).
     """
-    h = expected_curvature(np.asarray(Phi) @ w, activation, epsilon)
+    h = likelihood.expected_curvature(np.asarray(Phi) @ w)
     return _gram(Phi, h, weights)
 
 
@@ -171,206 +122,250 @@ def _gram(Phi, h, weights):
 # Weights and label noise together, theta = (w, epsilon).
 
 
-def joint_gradient(theta, Phi, t, activation=normal, weights=None):
+def joint_gradient(theta, Phi, t, likelihood=PROBIT, weights=None):
     """dE/dw as `gradient`, dE/d(epsilon) = sum_n (2 f_t - 1) / p_t."""
-    w, epsilon = theta[:-1], theta[-1]
-    a, t = np.asarray(Phi) @ w, np.asarray(t)
-    E, d, _ = log_loss(a, t, activation, epsilon)
+    noisy, a = flipped(likelihood, theta[-1]), np.asarray(Phi) @ theta[:-1]
+    t = validate.binary_targets(t, len(a))
     c = np.ones(len(a)) if weights is None else weights
+    L, d = noisy.log_p(a, t, 1)
     with np.errstate(over="ignore"):  # an outlier's slope at epsilon = 0
-        odds = np.exp(np.where(c > 0, E, 0))
-    slope = (2 * np.exp(activation(a, t)[0]) - 1) * odds
-    return np.append((c * d) @ Phi, c @ slope)
+        odds = np.exp(np.where(c > 0, -L, 0))
+    slope = (2 * np.exp(likelihood.log_p(a, t, 0)[0]) - 1) * odds
+    return np.append(-(c * d) @ Phi, c @ slope)
 
 
-def joint_information(theta, Phi, activation=normal, weights=None):
+def joint_information(theta, Phi, likelihood=PROBIT, weights=None):
     """sum_n u_n u_n^T / {p_n (1 - p_n)}, u_n = grad p_n = (p' phi, 1 - 2 f)."""
-    w, epsilon = theta[:-1], theta[-1]
-    a = np.asarray(Phi) @ w
-    f = np.exp(activation(a, 1)[0])
-    up, down = (log_loss(a, t, activation, epsilon) for t in (1, 0))
-    root = np.exp((up[0] + down[0]) / 2)  # 1 / sqrt{p (1 - p)}
-    slope = np.sqrt(-up[1] * down[1])
-    U = np.column_stack([slope[:, None] * Phi, root * (1 - 2 * f)])
+    noisy, a = flipped(likelihood, theta[-1]), np.asarray(Phi) @ theta[:-1]
+    f = likelihood.probabilities(a)[:, 1]
+    size = np.sqrt(noisy.probabilities(a).prod(axis=1))
+    slope = np.sqrt(noisy.expected_curvature(a))  # p' / sqrt{p (1 - p)}
+    U = np.column_stack([slope[:, None] * Phi, (1 - 2 * f) / size])
     return _gram(U, np.ones(len(a)), weights)
+
+
+def joint_hessian(theta, Phi, t, likelihood=PROBIT, weights=None):
+    """H of both: d2E/dw d(epsilon) = sum_n f_t' phi_n / p_t^2, and
+    d2E/d(epsilon)^2 = sum_n {(1 - 2 f_t) / p_t}^2."""
+    epsilon, a = theta[-1], np.asarray(Phi) @ theta[:-1]
+    noisy, c = flipped(likelihood, epsilon), 1.0 if weights is None else weights
+    L, d = noisy.log_p(a, t, 1)
+    odds = np.exp(np.minimum(-L, 300))  # an outlier's, at epsilon = 0
+    mixed = (c * d * odds / (1 - 2 * epsilon)) @ Phi
+    bend = np.sum(
+        c * ((1 - 2 * np.exp(likelihood.log_p(a, t, 0)[0])) * odds) ** 2
+    )
+    H = hessian(theta[:-1], Phi, t, noisy, weights)
+    return np.block([[H, mixed[:, None]], [mixed, bend]])
 
 
 # Fits.
 
 
 @dataclass(frozen=True, eq=False)
-class ProbitFit:
-    """The minimiser of the error, and whether to trust it."""
+class ProbitFit(Result):
+    """The minimiser of the error, and whether to trust it.
 
-    w: np.ndarray  # (M,) weights
-    epsilon: float  # chance of a wrong label, given or estimated
-    error: float  # E(w), with the prior's term if there is a prior
-    gradient: np.ndarray  # (M,) its gradient at w
-    H: np.ndarray  # (M, M) observed Hessian at w, with the prior's
-    information: np.ndarray  # its mean; a fitted epsilon > 0 comes last
+    w            (M,)    weights
+    error                E(w), with the prior's term if there is a prior
+    gradient     (M,)    its gradient at w
+    H            (M, M)  observed Hessian at w, with the prior's
+    information  (M, M)  its mean; a fitted epsilon > 0 adds a row, the last
+    converged            whether no a_n wants to move any more
+    separated            "complete", "quasi-complete": why there is no end
+    trace        (S,)    E at the accepted iterates
+    likelihood           what was fitted, flipped if epsilon > 0
+    """
+
+    w: np.ndarray
+    error: float
+    gradient: np.ndarray
+    H: np.ndarray
+    information: np.ndarray
     converged: bool
-    separated: str | None  # "complete", "quasi-complete": why there is no end
-    trace: tuple[float, ...]  # E at the accepted iterates
-    activation: Callable
+    separated: str | None
+    trace: tuple[float, ...]
+    likelihood: Likelihood
+
+    @property
+    def epsilon(self):
+        """Chance of a wrong label, given or estimated."""
+        return self.likelihood.epsilon
 
 
 def fit(
-    Phi,
-    t,
-    *,
-    activation=normal,
-    epsilon=0.0,
-    alpha=0.0,
-    m0=None,
-    weights=None,
-    scoring=False,
-):
+    Phi, t, *, likelihood=PROBIT, alpha=0.0, m0=None, weights=None,
+    scoring=False, tol=newton.ROUNDING, max_iter=MOST,
+):  # fmt: skip
     """w = argmin E(w) + 1/2 (w - m0)^T A (w - m0), PRML (4.90), (4.117).
 
     Newton's method from m0; Fisher scoring, E[H] in the place of H, if asked
-    for, and wherever H is not positive definite. With epsilon > 0 that occurs:
-    E is not convex, and another m0 may lead to another valley.
+    for, and wherever H is not positive definite. With flipped labels that
+    occurs: E is not convex, and of the minima to which m0 and `starts` lead it
+    is the lowest. An m0 without a prior is a start, and then the only one.
     """
-    objective, t = _problem(Phi, t, alpha, m0, weights)
-    epsilon = validate.flip_probability(epsilon)
-    result = _descent(objective, t, activation, epsilon, scoring)
-    complain(result, result.separated, stuck=_stuck(epsilon))
-    return result
+    objective, t = logistic.problem(Phi, t, alpha, m0, weights, likelihood)
+    stop = {"tol": tol, "max_iter": validate.whole("max_iter", max_iter)}
+    begin = [objective.m0]
+    if likelihood.epsilon > 0 and (m0 is None or objective.alpha.any()):
+        begin += starts(objective, t)
+    found = _descent(objective, t, likelihood, begin, stop, scoring)
+    complain(found, found.separated, stuck=_stuck(found))
+    return found
 
 
-def fit_noise(Phi, t, *, activation=normal, alpha=0.0, m0=None, weights=None):
+def fit_noise(
+    Phi, t, *, likelihood=PROBIT, alpha=0.0, m0=None, weights=None,
+    tol=newton.ROUNDING, max_iter=MOST,
+):  # fmt: skip
     """(w, epsilon) = argmin -sum_n ln p(t_n), 0 <= epsilon < 1/2, PRML 4.3.5.
 
-    Where the slope by epsilon at 0 and its own w is not negative, 0 is it;
-    else Fisher scoring on both from epsilon = 0.05, to the nearest valley.
+    Of the minima to which Newton's method on both leads, from `starts` and two
+    guesses at epsilon, the lowest; epsilon = 0 is one if E does not fall there.
     """
-    objective, t = _problem(Phi, t, alpha, m0, weights)
-    fit = _descent(objective, t, activation, 0.0)
-    at = np.append(fit.w, 0.0), objective.Phi, t, activation, objective.weights
-    if not fit.separated and joint_gradient(*at)[-1] < 0:
-        start = np.append(_descent(objective, t, activation, START).w, START)
-        joint = _joint(objective, t, activation)
-        best = newton.iterate(joint, start, max_iter=STEPS)
-        w, g, epsilon = best.w[:-1], best.gradient[:-1], float(best.w[-1])
-        both = replace(best, w=w, gradient=g)
-        fit = _result(both, None, objective, t, activation, epsilon)
-        fit = replace(fit, information=best.H)
-    complain(fit, fit.separated, stuck=_stuck(fit.epsilon))
-    return fit
+    objective, t = logistic.problem(Phi, t, alpha, m0, weights, likelihood)
+    stop = {"tol": tol, "max_iter": validate.whole("max_iter", max_iter)}
+    found = _descent(objective, t, likelihood, [objective.m0], stop)
+    if not found.separated:
+        at = np.append(found.w, 0.0), objective.Phi, t, likelihood
+        slope = joint_gradient(*at, objective.weights)[-1]
+        begin = [found.w, *starts(objective, t)]
+        ends = [
+            _both(objective, t, likelihood, np.append(w, epsilon), stop)
+            for epsilon in GUESSES
+            for w in begin
+        ]
+        found = min([found] * int(slope >= 0) + ends, key=_height)
+    complain(found, found.separated, stuck=_stuck(found))
+    return found
 
 
-def _problem(Phi, t, alpha, m0, weights):
-    """A validated objective that lacks its likelihood, and the targets."""
-    Phi, t, weights = validate.two_classes(Phi, t, weights)
-    M = Phi.shape[1]
-    alpha = validate.precisions(alpha, M)
-    m0 = validate.vector_or_zeros("m0", m0, M, "column")
-    if not alpha.all():
-        validate.both_classes(t, weights)
-    return newton.Objective(Phi, None, weights, alpha, m0), t
+def starts(objective, t):
+    """Two w (M,) to start from if E(w) is not convex, the second longer.
+
+    A PROBIT of rows that count the less the farther out they are, so that none
+    hides behind the weights that it has spoilt: by 1 / h_n^2 where h_n =
+    phi_n^T S^{-1} phi_n, S = sum_n c_n phi_n phi_n^T, is beyond the mean of
+    all, as they count. A weak prior makes sure that there is one.
+    """
+    size = np.abs(objective.Phi).max(axis=0)
+    size[size == 0] = 1
+    X, v = objective.Phi / size, objective.weights
+    v = np.ones(len(X)) if v is None else v / v.mean()
+    c, zero = v, np.zeros(len(size))
+    for _ in range(10):
+        U, s, _ = np.linalg.svd(np.sqrt(c)[:, None] * X, full_matrices=False)
+        leverage = np.sum(U[:, s > 1e-10 * s[0]] ** 2, axis=1) / c
+        mean = np.average(leverage, weights=c)  # by v an outlier would make it
+        c = v / np.clip(leverage / (mean or 1.0), 1, 1e30) ** 2
+    ridge = 1e-3 * (c @ X**2) + 1e-200
+    some = descent.Objective(X, PROBIT.loss(t), c, ridge, zero)
+    w = newton.newtons_method(some, zero, tol=1e-3).w / size
+    return [w, 3 * w]
 
 
-def _pointwise(t, activation, epsilon, scoring):
-    """(a, rows) -> E_n, E_n' and E_n'' or its expectation, for row_pass."""
-
-    def terms(a, rows):
-        E, d, h = log_loss(a, t[rows], activation, epsilon)
-        if scoring:
-            h = expected_curvature(a, activation, epsilon)
-        return E, d, h
-
-    return terms
-
-
-def _joint(objective, t, activation):
-    """theta -> E, its gradient, its expected Hessian, the prior's included."""
-    Phi, c = objective.Phi, objective.weights
-    alpha = np.append(objective.alpha, 0.0)
-    m0 = np.append(objective.m0, 0.0)
-
-    def at(theta):
-        if not 0 <= theta[-1] < 0.5:
-            return np.inf, theta, None
-        d = theta - m0
-        E = error(theta[:-1], Phi, t, activation, theta[-1], c)
-        g = joint_gradient(theta, Phi, t, activation, c)
-        F = joint_information(theta, Phi, activation, c)
-        return E + alpha @ d**2 / 2, g + alpha * d, F + np.diag(alpha)
-
-    return at
-
-
-def _descent(objective, t, activation, epsilon, scoring=False):
-    """The fit for a given epsilon, without a warning."""
-    terms = _pointwise(t, activation, epsilon, scoring or epsilon > 0)
+def _descent(objective, t, likelihood, begin, stop, scoring=False):
+    """The fit of a given likelihood, without a warning."""
+    noisy = likelihood.epsilon > 0
+    terms = likelihood.loss(t, scoring or noisy)
     objective = replace(objective, pointwise=terms)
-    if epsilon == 0 and not scoring:
-        best = newton.descend(objective)
+    solve = newton.newtons_method if scoring or noisy else descent.descend
+    guarded = noisy and not scoring
+    guard = _guarded(objective, t, likelihood) if guarded else objective
+    solve = partial(solve, **stop)
+    ends = []
+    for w in begin:
+        end = solve(guard, w)
+        _, g, H = objective(end.w)
+        end = replace(end, gradient=g, H=H)
+        ends.append((not settled(end, objective, MOVES), end.error, end))
+    best = min(ends, key=lambda end: end[:2])[-1]
+    if best.error == 0 and not likelihood.log_p(1e8 - 2e8 * t, t, 1)[1].any():
+        # thresholds of bounded support: E >= 0 is 0, at w and beyond
+        best, kind = replace(best, converged=True), None
     else:
-        guard = objective
-        if not scoring:
-            guard = _guarded(objective, t, activation, epsilon)
-        best = newton.iterate(guard, objective.m0, max_iter=STEPS)
-    best, separated = _judged(best, objective, t)
-    return _result(best, separated, objective, t, activation, epsilon)
+        kind = between(objective, t)
+        best, kind = verdict(
+            best, objective, begin[0], kind, solve=solve, moves=MOVES
+        )
+    return _result(best, kind, objective, t, likelihood)
 
 
-def _guarded(objective, t, activation, epsilon):
+def _guarded(objective, t, likelihood):
     """w -> E, g, and H where it is positive definite, E[H] elsewhere."""
     Phi, c, A = objective.Phi, objective.weights, np.diag(objective.alpha)
 
     def at(w):
         E, g, F = objective(w)
-        H = hessian(w, Phi, t, activation, epsilon, c) + A
-        safe = newton.smallest_share(H) > newton.DEPENDENT
-        return E, g, H if safe else F
+        return E, g, _safe(hessian(w, Phi, t, likelihood, c) + A, F)
 
     return at
 
 
-def _judged(best, objective, t):
-    """Is it the minimum? If some a_n still wants to move, why?"""
-    share = newton.smallest_share
-    _, g, H = objective(best.w)
-    if best.converged and share(H) > newton.DEPENDENT:
-        step, _ = newton.newton_step(g, H)
-        if newton.farthest_move(objective, step) < MOVES:
-            return best, None
-    return second_look(best, objective, t)
+def _safe(H, F):
+    """H if it is positive definite, F otherwise."""
+    return H if newton.smallest_share(H) > descent.DEPENDENT else F
 
 
-def _result(best, separated, objective, t, activation, epsilon):
-    """What `fit` hands back."""
+def _both(objective, t, likelihood, theta, stop):
+    """The minimum in w and epsilon to which Newton's method leads."""
+    Phi, c = objective.Phi, objective.weights
+    alpha, m0 = np.append(objective.alpha, 0.0), np.append(objective.m0, 0.0)
+    data = Phi, t, likelihood, c
+
+    def at(theta):
+        if not 0 <= theta[-1] < 0.5:
+            return np.inf, theta, None
+        d, noisy = theta - m0, flipped(likelihood, theta[-1])
+        E = error(theta[:-1], Phi, t, noisy, c) + alpha @ d**2 / 2
+        F = joint_information(theta, Phi, likelihood, c) + np.diag(alpha)
+        H = joint_hessian(theta, *data) + np.diag(alpha)
+        return E, joint_gradient(theta, *data) + alpha * d, _safe(H, F)
+
+    at.predictor = lambda theta: Phi @ theta[:-1]  # see newton.arrived
+    best = newton.newtons_method(at, theta, **stop)
+    both = replace(best, w=best.w[:-1], gradient=best.gradient[:-1])
+    noisy = flipped(likelihood, best.w[-1])
+    found = _result(both, None, objective, t, noisy)
+    F = joint_information(best.w, Phi, likelihood, c) + np.diag(alpha)
+    return replace(found, information=F)
+
+
+def _height(fit):
+    """Minima first, the lowest first."""
+    return not fit.converged, fit.error
+
+
+def _result(best, separated, objective, t, likelihood):
+    """What `fit` hands back; where E is not convex a saddle is no minimum."""
     Phi, c, A = objective.Phi, objective.weights, np.diag(objective.alpha)
+    H = hessian(best.w, Phi, t, likelihood, c) + A
+    saddle = likelihood.epsilon > 0 and newton.smallest_share(H) == 0
     return ProbitFit(
-        w=best.w,
-        epsilon=epsilon,
-        error=best.error,
-        gradient=best.gradient,
-        H=hessian(best.w, Phi, t, activation, epsilon, c) + A,
-        information=information(best.w, Phi, activation, epsilon, c) + A,
-        converged=best.converged,
-        separated=separated,
-        trace=best.trace,
-        activation=activation,
-    )
+        w=best.w, error=best.error, gradient=best.gradient, H=H,
+        information=information(best.w, Phi, likelihood, c) + A,
+        converged=best.converged and not saddle, separated=separated,
+        trace=best.trace, likelihood=likelihood,
+    )  # fmt: skip
 
 
-def _stuck(epsilon):
+def _stuck(fit):
     """What may be the matter if there is no end."""
-    return ": too few" + " or E has no minimum at finite w" * (epsilon > 0)
+    doubt = " or E has no minimum at finite w"
+    return ": too few" + doubt * (fit.epsilon > 0)
 
 
 def standard_errors(fit, *, expected=True):
     """Square roots of the diagonal of F^{-1}, or H^{-1}: (M,) or (M + 1,)."""
+    fit = validate.at_minimum(fit)
     H = fit.information if expected else fit.H
     return np.sqrt(np.diag(cho_solve(cho_factor(H), np.eye(len(H)))))
 
 
 def influence(fit, phi, t):
     """dw/dc = -H^{-1} grad E_new, c = 0 the weight of a new row (phi, t)."""
-    _, d, _ = log_loss(phi @ fit.w, t, fit.activation, fit.epsilon)
-    return -d * cho_solve(cho_factor(fit.H), phi)
+    _, d = fit.likelihood.log_p(phi @ fit.w, t, 1)
+    return d * cho_solve(cho_factor(fit.H), phi)
 
 
 # Groups: k_j successes among n_j trials with the same phi_j.

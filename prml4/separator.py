@@ -7,7 +7,7 @@
     L      (K, J)  loss of decision j where k is true; J > K with a reject
     joint          x -> p(x, C_k), for numbers x; k along a new last axis
 
-Classes are numbered from 0; the fixed bases are in prml4.bases.
+Classes are numbered from 0; the fixed bases are in prml4.models.bases.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,10 @@ from itertools import pairwise
 import numpy as np
 from scipy.integrate import quad
 
-from prml4 import validate
-from prml4.data import with_bias
-from prml4.special import logit, normal_pdf
+from prml4.models.data import with_bias
+from prml4.numerics import validate
+from prml4.numerics.result import Result
+from prml4.numerics.special import logit, normal_pdf
 
 # Hyperplanes.
 
@@ -30,12 +31,12 @@ def discriminant(w, X):
     if w.ndim not in (1, 2) or w.shape[-1] != Phi.shape[1]:
         raise ValueError(
             f"w must hold {Phi.shape[1]} weights, the bias and one for each "
-            f"column of X, or such a row for each class; got shape {w.shape}"
+            f"column of X, or such rows; got shape {w.shape}"
         )
     return Phi @ w.T
 
 
-def classify(w, X):
+def predict(w, X):
     """1 where y(x) > 0, else 0; argmax_k y_k(x) for K classes, PRML 4.1."""
     y = discriminant(w, X)
     return (y > 0).astype(int) if y.ndim == 1 else y.argmax(axis=1)
@@ -49,10 +50,9 @@ def unit(w):
             f"w must hold a bias and at least one weight; got shape {w.shape}"
         )
     size = np.abs(validate.finite("w", w)[1:]).max()
-    if size == 0:
+    if size < 1e-150 * np.abs(w).max() or size == 0:
         raise ValueError(
-            "w_1, ..., w_D are all zero: w_0 alone has no hyperplane, and "
-            "every x is on the same side"
+            "w must have a hyperplane; got w_1, ..., w_D all zero: w_0 alone"
         )
     w = w / size
     return w / np.linalg.norm(w[1:])
@@ -77,11 +77,13 @@ def through(points):
     points = validate.design(points, "points")
     D = points.shape[1]
     if len(points) != D:
-        raise ValueError(f"{D} points are needed in {D} dimensions")
+        raise ValueError(
+            f"points must be {D} in {D} dimensions; got {len(points)}"
+        )
     centre = points.mean(axis=0)
     _, s, V = np.linalg.svd(points - centre)
     if D > 1 and s[-2] <= 1e-12 * s[0]:
-        raise ValueError("many hyperplanes go through these points")
+        raise ValueError("points must lie on one hyperplane; got many through")
     normal = V[-1] * np.sign(V[-1, np.abs(V[-1]).argmax()])
     return np.r_[-normal @ centre, normal]
 
@@ -97,18 +99,16 @@ def zero_one(K):
 def with_reject(L, cost):
     """(L, cost): the last decision is to reject, PRML 1.5.3, exercise 1.24."""
     L = validate.design(L, "L")
-    if not 0 <= cost < np.inf:
-        raise ValueError(f"the cost of rejecting must be >= 0; got {cost}")
-    return np.column_stack([L, np.full(len(L), float(cost))])
+    cost = validate.not_negative("cost", cost)
+    return np.column_stack([L, np.full(len(L), cost)])
 
 
 def expected_loss(P, L):
     """R_nj = sum_k p(C_k|x_n) L_kj, PRML (1.81); (N, J)."""
-    P, L = _posteriors(P), validate.design(L, "L")
-    if len(L) != P.shape[1]:
+    P, L = validate.posteriors(P), validate.design(L, "L")
+    if len(L) != (K := P.shape[1]):
         raise ValueError(
-            f"L must have a row for each of the {P.shape[1]} classes of P; "
-            f"got shape {L.shape}"
+            f"L must have a row for each of the {K} classes; got {L.shape}"
         )
     return P @ L
 
@@ -116,7 +116,7 @@ def expected_loss(P, L):
 def decide(P, L=None):
     """argmin_j R_nj, PRML (1.81); argmax_k p(C_k|x_n) without a loss."""
     if L is None:
-        return _posteriors(P).argmax(axis=1)
+        return validate.posteriors(P).argmax(axis=1)
     return expected_loss(P, L).argmin(axis=1)
 
 
@@ -141,7 +141,7 @@ def shifted(w, L):
     """w_0 - ln(p* / (1 - p*)): if y is the log odds, y > 0 now obeys L."""
     w = np.array(validate.real("w", w))
     if w.ndim != 1 or not w.size:
-        raise ValueError(f"expected one vector w; got shape {w.shape}")
+        raise ValueError(f"w must be one vector; got shape {w.shape}")
     w[0] -= logit(threshold(L))
     return w
 
@@ -149,65 +149,37 @@ def shifted(w, L):
 def mean_loss(t, decisions, L):
     """(1/N) sum_n L[t_n, j_n], the empirical form of PRML (1.80)."""
     L = validate.design(L, "L")
-    t = _numbers("t", t, len(L))
-    decisions = _numbers("decisions", decisions, L.shape[1])
-    if t.shape != decisions.shape:
-        wrong = f"t has shape {t.shape}, but decisions {decisions.shape}"
-        raise ValueError(wrong)
-    return float(L[t, decisions].mean())
+    t = validate.labels(t, np.size(t), len(L))
+    j = validate.labels(decisions, len(t), L.shape[1], "decisions")
+    return float(L[t, j].mean())
 
 
 @dataclass(frozen=True, eq=False)
-class RejectCurve:
-    """What is left when the least certain observations are rejected first."""
+class RejectCurve(Result):
+    """What is left when the least certain observations are rejected first.
 
-    cost: np.ndarray  # (R,) doubts 1 - max_k p(C_k|x_n) seen, ascending
-    kept: np.ndarray  # (R,) share of the observations with at most that doubt
-    error: np.ndarray  # (R,) share of mistakes among those that are kept
-    promised: np.ndarray  # (R,) the same by P alone: mean of the doubts kept
+    cost      (R,)  doubts 1 - max_k p(C_k|x_n) seen, ascending
+    kept      (R,)  share of the observations with at most that doubt
+    error     (R,)  share of mistakes among those that are kept
+    promised  (R,)  the same by P alone: mean of the doubts kept
+    """
+
+    cost: np.ndarray
+    kept: np.ndarray
+    error: np.ndarray
+    promised: np.ndarray
 
 
 def reject_curve(P, t):
     """Errors among the kept, max_k p(C_k|x) >= 1 - cost; PRML 1.5.3."""
-    P = _posteriors(P)
-    t = _numbers("t", t, P.shape[1])
-    if t.shape != (len(P),):
-        raise ValueError(f"t must have shape ({len(P)},); got {t.shape}")
+    P = validate.posteriors(P)
+    t = validate.labels(t, *P.shape)
     doubt = 1.0 - P.max(axis=1)
     order = np.argsort(doubt, kind="stable")
     doubt, wrong = doubt[order], (decide(P) != t)[order]
     last = np.flatnonzero(np.append(np.diff(doubt) > 0, True))
-    n = last + 1
-    return RejectCurve(
-        cost=doubt[last],
-        kept=n / len(P),
-        error=np.cumsum(wrong)[last] / n,
-        promised=np.cumsum(doubt)[last] / n,
-    )
-
-
-def _posteriors(P):
-    """P (N, K), K >= 2, with entries >= 0 and rows of sum 1."""
-    P = validate.design(P, "P")
-    gap = np.abs(P.sum(axis=1) - 1).max()
-    if P.shape[1] < 2 or P.min() < 0 or gap > 1e-8:
-        raise ValueError(
-            "P must hold a row of probabilities >= 0 with sum 1 for each "
-            f"observation, one for each of K >= 2 classes; got shape "
-            f"{P.shape}, smallest entry {P.min():g}, sums off by {gap:.1e}"
-        )
-    return P
-
-
-def _numbers(name, value, K):
-    """Integers (N,) in 0, ..., K - 1."""
-    value = validate.real(name, value)
-    if value.ndim != 1 or not value.size or not np.isin(value, range(K)).all():
-        raise ValueError(
-            f"{name} must be a vector of numbers in 0, ..., {K - 1}; got shape "
-            f"{value.shape}, values {np.unique(value)[:5]}"
-        )
-    return value.astype(int)
+    mean = [np.cumsum(x)[last] / (last + 1) for x in (wrong, doubt)]
+    return RejectCurve(doubt[last], (last + 1) / len(P), *mean)
 
 
 # Risks, exactly: x is a number, and integrals are computed piece by piece.
@@ -218,7 +190,7 @@ def normals(pi, mu, sigma):
     pi, mu, sigma = (np.asarray(v, float) for v in (pi, mu, sigma))
     if not (np.all(sigma > 0) and np.all(pi >= 0)):
         raise ValueError(
-            f"expected sigma > 0 and pi >= 0; got sigma = {sigma}, pi = {pi}"
+            f"sigma must be > 0 and pi >= 0; got sigma = {sigma}, pi = {pi}"
         )
 
     def joint(x):
@@ -235,14 +207,10 @@ def risk(decisions, joint, edges, L=None):
     """
     if len(decisions) != len(edges) - 1:
         raise ValueError(
-            "a decision is needed for each interval; got "
+            "decisions must be one for each interval between edges; got "
             f"{len(decisions)} decisions and {len(edges)} edges"
         )
-    L = None if L is None else validate.design(L, "L")
-    return sum(
-        _integral(lambda x, j=j: _costs(joint(x), L)[j], *ends)
-        for j, ends in zip(decisions, _intervals(edges), strict=True)
-    )
+    return _integral(lambda i, costs: costs[decisions[i]], joint, edges, L)
 
 
 def bayes_risk(joint, edges, L=None):
@@ -251,28 +219,26 @@ def bayes_risk(joint, edges, L=None):
     The integrals go from edge to edge: put edges where the decision changes,
     and the first and last at infinity (quadrature from -1e6 misses a bell).
     """
-    L = None if L is None else validate.design(L, "L")
-    return sum(
-        _integral(lambda x: _costs(joint(x), L).min(), *ends)
-        for ends in _intervals(edges)
-    )
+    return _integral(lambda i, costs: costs.min(), joint, edges, L)
 
 
-def _intervals(edges):
-    """Neighbouring edges in pairs, if they ascend."""
+def _integral(cost, joint, edges, L):
+    """sum_i integral from edges[i] to edges[i + 1] of cost(i, sum_k p_k L_kj).
+
+    To eleven digits; for 0-1 losses sum_k p_k L_kj is sum_k p_k - p_j.
+    """
     if not np.all(np.diff(edges) > 0):
         raise ValueError(f"edges must ascend; got {list(edges)}")
-    return pairwise(edges)
+    L = None if L is None else validate.design(L, "L")
 
+    def f(x, i):
+        p = joint(x)
+        return cost(i, p.sum() - p if L is None else p @ L)
 
-def _costs(p, L):
-    """sum_k p_k L_kj for each decision j; sum_k p_k - p_j if L is None."""
-    return p.sum() - p if L is None else p @ L
-
-
-def _integral(f, a, b):
-    """integral of f from a to b, to eleven digits."""
-    return quad(f, a, b, epsabs=1e-13, epsrel=1e-11, limit=400)[0]
+    return sum(
+        quad(f, *ends, args=(i,), epsabs=1e-13, epsrel=1e-11, limit=400)[0]
+        for i, ends in enumerate(pairwise(edges))
+    )
 
 
 def pushed(joint, inverses, slope):
@@ -306,7 +272,7 @@ def regions(w, basis, grid):
     left, right = grid[change], grid[change + 1]
     for _ in range(60 if change.size else 0):  # bisection
         middle = (left + right) / 2
-        go = classify(w, basis(middle)) == positive[change]
+        go = predict(w, basis(middle)) == positive[change]
         left, right = np.where(go, middle, left), np.where(go, right, middle)
     edges = np.concatenate([grid[:1], right, grid[-1:]])
     return edges, positive[np.append(change, -1)].astype(int)

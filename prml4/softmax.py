@@ -11,58 +11,73 @@ V    (K - 1, M)  differences w_k - w_r from a reference class r, which comes
                  last wherever V is used; v is V in one line, d = (K - 1) M long
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
 
-from prml4 import blocks, newton, special, validate
-from prml4.descent import DENSE, descend, inverse
-from prml4.logistic import complain, settled
-from prml4.separation import Separation
-from prml4.separation import separation as of_one_class
+from prml4.numerics import blocks, descent, special, validate
+from prml4.numerics.newton import ROUNDING
+from prml4.numerics.result import Result
+from prml4.numerics.separation import (
+    FAR,
+    complain,
+    kind_of_ray,
+    of_classes,
+    verdict,
+)
 
-FAR = 8  # log odds that a fit leaves behind on a ray, and hardly elsewhere
+SURE = 10**5  # N (K - 1)^2 M up to which linear programmes judge a ray
 BLOCK = 2**20  # bytes of Phi worked on at once where Hessians are formed
 
 
-def activations(Phi, W):
+def activations(fit, Phi):
     """a_nk = w_k^T phi_n, A = Phi W^T, PRML (4.105)."""
-    return np.asarray(Phi) @ np.asarray(W).T
+    W, Phi = validate.prediction(fit, Phi, "W", 2)
+    return Phi @ W.T
 
 
-def predict_proba(Phi, W):
-    """y_nk = exp(a_nk) / sum_j exp(a_nj), PRML (4.104)."""
-    return special.softmax(activations(Phi, W))
+def predict_proba(fit, Phi):
+    """y_nk = exp(a_nk) / sum_j exp(a_nj), (N, K), PRML (4.104)."""
+    return special.softmax(activations(fit, Phi))
 
 
-def error(W, Phi, t, weights=None):
+def predict(fit, Phi):
+    """argmax_k p(C_k|x_n), the most probable class: (N,)."""
+    return activations(fit, Phi).argmax(axis=1)
+
+
+def error(W, Phi, t):
     """E(W) = -sum_n sum_k t_nk ln y_nk, PRML (4.108)."""
-    return row_pass(Phi, W, t, weights=weights, order=1)[0]
+    T = _one_of_k(t, len(Phi), len(W))
+    return -float(np.sum(T * special.log_softmax(activations(W, Phi))))
 
 
-def gradient(W, Phi, t, weights=None):
+def gradient(W, Phi, t):
     """grad_{w_j} E = sum_n (y_nj - t_nj) phi_n, (K, M), PRML (4.109)."""
-    return row_pass(Phi, W, t, weights=weights, order=1)[1]
+    T = _one_of_k(t, len(Phi), len(W))
+    return (predict_proba(W, Phi) - T).T @ Phi
 
 
-def hessian(W, Phi, weights=None):
+def hessian(W, Phi):
     """H_jk = sum_n y_nk (I_kj - y_nj) phi_n phi_n^T, (K, K, M, M), (4.110)."""
-    any_t = np.zeros(len(Phi), np.intp)
-    return row_pass(Phi, W, any_t, weights=weights)[2]
+    Y, eye = predict_proba(W, Phi).T, np.eye(len(W))
+    return np.array(
+        [
+            [(Y[k] * (eye[k, j] - Y[j]) * Phi.T) @ Phi for k in range(len(W))]
+            for j in range(len(W))
+        ]
+    )
 
 
-def map_error(W, Phi, t, alpha, weights=None):
-    """E(W) + 1/2 sum_k w_k^T A w_k, A = diag(alpha), PRML (4.142)."""
-    prior = 0.5 * float(np.sum(alpha * np.square(W)))
-    return error(W, Phi, t, weights) + prior
+def hessian_vector(W, Phi, U, weights=None):
+    """(H u)_j = sum_n y_nj (z_nj - sum_k y_nk z_nk) phi_n, z_nk = u_k^T phi_n.
 
-
-def map_gradient(W, Phi, t, alpha, weights=None):
-    """grad_{w_j} E + A w_j, A = diag(alpha), (K, M)."""
-    return gradient(W, Phi, t, weights) + alpha * np.asarray(W)
+    No Hessian is formed: the price is that of a gradient, (K, M) as U.
+    """
+    Y, Z = predict_proba(W, Phi), activations(U, Phi)
+    D = Y * (Z - np.sum(Y * Z, axis=1, keepdims=True))
+    return (D.T if weights is None else D.T * weights) @ Phi
 
 
 def as_matrix(H):
@@ -71,28 +86,37 @@ def as_matrix(H):
     return H.transpose(0, 2, 1, 3).reshape(J * M, K * M)
 
 
-def hessian_vector(W, Phi, U, weights=None):
-    """(H u)_j = sum_n y_nj (z_nj - sum_k y_nk z_nk) phi_n, z_nk = u_k^T phi_n.
-
-    No Hessian is formed: the price is that of a gradient, (K, M) as U.
-    """
-    Y = predict_proba(Phi, W).T
-    return curvature_along(np.asarray(Phi), Y, np.asarray(U), weights)
+def map_error(W, Phi, t, alpha):
+    """E(W) + 1/2 sum_k w_k^T A w_k, A = diag(alpha), PRML (4.142)."""
+    return error(W, Phi, t) + 0.5 * float(np.sum(alpha * np.square(W)))
 
 
-def curvature_along(Phi, Y, U, weights=None):
-    """H u = sum_n y_nj (z_nj - sum_k y_nk z_nk) phi_n; Y, U are (K, N).
+def map_gradient(W, Phi, t, alpha):
+    """grad_{w_j} E + A w_j, A = diag(alpha), (K, M)."""
+    return gradient(W, Phi, t) + alpha * np.asarray(W)
 
-    With a class missing from Y and U the missing u is zero.
-    """
-    HU = np.zeros(U.shape)
-    for start in range(0, len(Phi), 2**14):
-        rows = slice(start, start + 2**14)
-        Z = U @ Phi[rows].T
-        Z *= Y[:, rows]
-        Z -= Y[:, rows] * Z.sum(axis=0)
-        HU += (Z if weights is None else Z * weights[rows]) @ Phi[rows]
-    return HU
+
+def margins(W, Phi, t):
+    """min over k != t_n of (w_t - w_k)^T phi_n, t = t_n: > 0 where right."""
+    T = _one_of_k(t, len(Phi), len(W))
+    A = activations(W, Phi)
+    return A[T == 1] - np.where(T == 1, -np.inf, A).max(axis=1)
+
+
+def _one_of_k(t, N, K):
+    """T (N, K) from class numbers or from rows of T; shares are refused."""
+    T = validate.real("t", t)
+    numbers = T.argmax(axis=1) if T.ndim == 2 else T
+    rows = np.eye(K)[validate.labels(numbers, N, K)]
+    if T.ndim == 2 and not np.array_equal(rows, T):
+        raise ValueError(
+            f"T must hold in each row a single 1 and zeros, K = {K} numbers; "
+            f"got {T[0]} in the first"
+        )
+    return rows
+
+
+# What a fit computes, in passes over blocks of rows.
 
 
 def row_pass(Phi, W, t, *, weights=None, order=2):
@@ -101,11 +125,10 @@ def row_pass(Phi, W, t, *, weights=None, order=2):
     Block by block, so that Phi comes from memory once; order=1 omits H.  The
     last class costs nothing: its activations may be 0, the sum of G is 0.
     """
-    Phi, W, t = np.asarray(Phi), np.asarray(W, float), _numbers(t)
     (N, M), K = Phi.shape, len(W)
     E, G, V = 0.0, np.zeros((K, M)), W[:-1] - W[-1]
     H = np.zeros((K, K, M, M)) if order == 2 else None
-    size = (newton.BLOCK if order == 1 else BLOCK) // (8 * M)
+    size = (descent.BLOCK if order == 1 else BLOCK) // (8 * M)
     size = min(max(size, 1), 2**14)
     for start in range(0, N, size):
         rows = slice(start, start + size)
@@ -173,15 +196,19 @@ def with_diagonal(S):
     return H
 
 
-def _numbers(t):
-    """Class numbers, from those or from rows of T; shares are refused."""
-    t = np.asarray(t)
-    numbers = t.argmax(axis=1) if t.ndim == 2 else t.astype(np.intp, copy=False)
-    if numbers is not t or np.any(t < 0):
-        meant = np.eye(t.shape[1])[numbers] if t.ndim == 2 else abs(numbers)
-        if np.any(t != meant):
-            raise ValueError("t must hold class numbers, T one 1 in each row")
-    return numbers
+def _curvature_along(Phi, Y, U, weights=None):
+    """H u = sum_n y_nj (z_nj - sum_k y_nk z_nk) phi_n; Y, U are (K, N).
+
+    With a class missing from Y and U the missing u is zero.
+    """
+    HU = np.zeros(U.shape)
+    for start in range(0, len(Phi), 2**14):
+        rows = slice(start, start + 2**14)
+        Z = U @ Phi[rows].T
+        Z *= Y[:, rows]
+        Z -= Y[:, rows] * Z.sum(axis=0)
+        HU += (Z if weights is None else Z * weights[rows]) @ Phi[rows]
+    return HU
 
 
 # What is minimised: K - 1 differences, so that nothing is left undetermined.
@@ -231,7 +258,7 @@ class Problem:
 
     def sample(self, n):
         """The same problem on about n rows, alpha n / N keeping its share."""
-        rows = newton.spread_rows(len(self.Phi), n)
+        rows = descent.spread_rows(len(self.Phi), n)
         return replace(
             self,
             Phi=self.Phi[rows],
@@ -257,14 +284,14 @@ class Problem:
 
         def product(u):
             U = u.reshape(shape)
-            HU = curvature_along(self.Phi, Y, U, self.weights)
+            HU = _curvature_along(self.Phi, Y, U, self.weights)
             return (HU + self.alpha * (self.P @ U)).ravel()
 
         v = np.ones(len(self.Phi)) if self.weights is None else self.weights
         C = (np.diag(Y @ v) - (Y * v) @ Y.T) / v.sum()
-        left = inverse(C)
+        left = descent.inverse(C)
         prior = np.diag(self.alpha) * (np.trace(self.P) / np.trace(C))
-        right = inverse(self.scatter + prior)
+        right = descent.inverse(self.scatter + prior)
         return product, lambda u: (left @ u.reshape(shape) @ right).ravel()
 
 
@@ -272,178 +299,137 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class SoftmaxFit:
-    """The minimiser of the error, and whether to trust it."""
+class SoftmaxFit(Result):
+    """The minimiser of the error, and whether to trust it.
 
-    W: np.ndarray  # (K, M) weights; zero for the reference class
-    error: float  # E(W), with the prior's term if there is a prior
-    gradient: np.ndarray  # (K - 1, M) by the differences, at W
+    W          (K, M)      weights; zero for the reference class
+    error                  E(W), with the prior's term if there is a prior
+    gradient   (K - 1, M)  by the differences, at W
+    converged              whether W is the minimum, as far as E can show
+    separated              "complete", "quasi-complete": why there is no end
+    method                 "newton", "newton-cg" or, for a fit that began with
+                           a sample, "quasi-newton"
+    trace      (S,)        E at the accepted iterates of the last stage
+    reference              class with weights zero; None: all sum to zero
+    alpha      (M,)        prior precisions by column
+    weights    (N,)        observation weights, None for ones
+    """
+
+    W: np.ndarray
+    error: float
+    gradient: np.ndarray
     converged: bool
-    separated: str | None  # "complete", "quasi-complete": why there is no end
-    method: str  # "newton", "newton-cg" or "quasi-newton"
-    trace: tuple[float, ...]  # E at the accepted iterates of the last stage
-    reference: int | None  # class with weights zero; None: all sum to zero
-    hessian: Callable  # () -> (d, d), looks at Phi again
-
-    @cached_property
-    def H(self):
-        """Hessian by the differences, (d, d), computed when first asked for."""
-        return self.hessian()
+    separated: str | None
+    method: str
+    trace: tuple[float, ...]
+    reference: int | None
+    alpha: np.ndarray
+    weights: np.ndarray | None
 
 
 def fit(
-    Phi,
-    t,
-    *,
-    alpha=0.0,
-    reference=None,
-    weights=None,
-    method=None,
-    tol=newton.ROUNDING,
-):
+    Phi, t, *, alpha=0.0, reference=None, weights=None, method=None,
+    tol=ROUNDING, max_iter=100,
+):  # fmt: skip
     """W = argmin E(W) + 1/2 sum_k w_k^T A w_k, PRML (4.108), A = diag(alpha).
 
     With a reference class r, w_r = 0 and the prior is on the others; without
-    one sum_k w_k = 0, as a prior on all of them would have it.
+    one sum_k w_k = 0, as a prior on all of them would have it; with alpha > 0
+    T may have empty columns. The method is "newton", "newton-cg" or, for
+    None, the cheapest.
     """
-    Phi, t, K, weights = validate.several_classes(Phi, t, weights)
-    alpha = validate.precisions(alpha, Phi.shape[1])
-    order = _reference_last(reference, K)
-    P = np.eye(K - 1) - (1 / K if reference is None else 0)
-    problem = Problem(Phi, np.argsort(order)[t], weights, alpha, P)
-    best, method = descend(problem, method, tol)
-    separated = None
-    if not settled(best, problem) or suspect(best, problem, method):
-        best, separated = second_look(best, problem, method, tol)
-    complain(best, separated, along="softmax.separation(Phi, t).direction")
+    problem, order = _problem(Phi, t, alpha, reference, weights)
+    best, separated = _descend(problem, method, tol, max_iter)
+    complain(best, separated, along="of_classes(Phi, t).direction")
     return SoftmaxFit(
         W=_in_order(problem.whole(best.w), order, reference),
-        error=best.error,
-        gradient=best.gradient.reshape(K - 1, -1),
-        converged=best.converged,
-        separated=separated,
-        method=method,
-        trace=best.trace,
-        reference=reference,
-        hessian=lambda: problem(best.w)[2],
-    )
+        gradient=best.gradient.reshape(len(problem.P), -1),
+        error=best.error, converged=best.converged, separated=separated,
+        method=best.method, trace=best.trace, reference=reference,
+        alpha=problem.alpha,
+        weights=None if weights is None else np.array(weights, float),
+    )  # fmt: skip
+
+
+def _problem(Phi, t, alpha, reference, weights):
+    """The problem by the differences, and the order of classes in it."""
+    proper = bool(np.all(alpha))
+    Phi, t, K, weights = validate.several_classes(Phi, t, weights, proper)
+    alpha = validate.precisions(alpha, Phi.shape[1])
+    order = _reference_last(reference, K)
+    P = _coupling(reference, K)
+    return Problem(Phi, np.argsort(order)[t], weights, alpha, P), order
+
+
+def _descend(problem, method, tol, max_iter):
+    """Where the way down ends, and why there, if not at a minimum."""
+    validate.choice("method", method, (None, "newton", "newton-cg"))
+    max_iter = validate.whole("max_iter", max_iter)
+    how = {"method": method, "tol": tol, "max_iter": max_iter}
+    solve, v0 = partial(descent.descend, **how), np.zeros(problem.d)
+    best = solve(problem, v0)
+    kind, doubt = partial(_kind, best, problem), _suspect(best, problem)
+    return verdict(best, problem, v0, kind, solve=solve, doubt=doubt)
+
+
+def _coupling(reference, K):
+    """P: sum_k w_k^T A w_k by differences, of weights that sum to 0 or not."""
+    return np.eye(K - 1) - (1 / K if reference is None else 0)
 
 
 def _reference_last(reference, K):
     """0, ..., K - 1 with the reference class moved to the end."""
     if reference is None:
         return np.arange(K)
-    if reference not in range(K):
-        raise ValueError(
-            f"reference must be None or one of 0, ..., {K - 1}; "
-            f"got {reference!r}"
-        )
+    reference = validate.choice("reference", reference, range(K))
     return np.r_[np.delete(np.arange(K), reference), int(reference)]
 
 
 def _in_order(W, order, reference):
     """Rows back where they belong; sum zero if there is no reference class."""
-    return (W if reference is not None else W - W.mean(axis=0))[
-        np.argsort(order)
-    ]
+    W = W if reference is not None else W - W.mean(axis=0)
+    return W[np.argsort(order)]
 
 
-def suspect(best, problem, method):
+def _suspect(best, problem):
     """max_njk (w_j - w_k)^T phi_n > FAR: could E fall for ever along a ray?
 
     Conjugate gradients may not see it where the curvature has vanished.
     """
-    if method != "newton-cg" or problem.alpha.all() or problem.d > DENSE:
+    if best.method != "newton-cg" or problem.alpha.all():
         return False
     return np.ptp(problem.predictor(best.w), axis=0).max() > FAR
 
 
-def second_look(best, problem, method, tol):
-    """Why not: dependent columns, separation, or V = X S^{-T} with Phi = Q S?
-
-    Only columns without a prior can be to blame.
-    Nearly dependent columns are replaced by orthonormal ones, Q.
-    """
-    free = problem.alpha == 0
-    if not free.any():
-        return best, None
+def _kind(best, problem, free):
+    """How the columns without a prior separate the classes, if they do."""
     Phi, t = problem.Phi[:, free], problem.t
-    validate.independent_columns(Phi, np.flatnonzero(free))
-    kind = "complete"
-    if not free.all() or margins(problem.whole(best.w), Phi, t).min() <= 0:
-        kind = kind_of_ray(problem.predictor(best.w), Phi, t)
-    if kind != "none":
-        return replace(best, converged=False), kind
-    if not free.all() or (best.H is None and best.converged):
-        return best, None
-    Q, S = qr(problem.Phi, mode="economic")
-    found, _ = descend(replace(problem, Phi=Q), method, tol)
-    V = solve_triangular(S, found.w.reshape(-1, len(S)).T).T
-    _, g, _ = problem(V.ravel(), order=1)
-    return replace(found, w=V.ravel(), gradient=g), None
+    if free.all() and margins(problem.whole(best.w), Phi, t).min() > 0:
+        return "complete"
+    kind = kind_of_ray(problem.predictor(best.w), Phi, t)
+    if kind != "none" and Phi.size * len(problem.P) ** 2 <= SURE:
+        return of_classes(Phi, t).kind
+    return kind
 
 
-def margins(W, Phi, t):
-    """min over k != t_n of (w_t - w_k)^T phi_n, t = t_n: > 0 where right."""
-    A, t = activations(Phi, W), _numbers(t)[:, None]
-    own = np.take_along_axis(A, t, axis=1)
-    np.put_along_axis(A, t, -np.inf, axis=1)
-    return own[:, 0] - A.max(axis=1)
+def curvature(fit, Phi):
+    """H(v) + P (x) A of a fit by the differences v, (d, d), from its Phi."""
+    W, Phi = validate.prediction(validate.fitted(fit, SoftmaxFit), Phi, "W", 2)
+    V = W[_reference_last(fit.reference, len(W))]
+    any_t = np.zeros(len(Phi), int)  # H does not depend on the targets
+    P = _coupling(fit.reference, len(W))
+    problem = Problem(Phi, any_t, fit.weights, fit.alpha, P)
+    return problem((V[:-1] - V[-1]).ravel())[2]
 
 
-def kind_of_ray(A, Phi, t):
-    """A (K, N) -> the kind of separation along which a fit went off.
-
-    On a ray along which E falls for ever the margins (u_t - u_k)^T phi_n that
-    stay finite are zero.  The directions that leave those alone are few, and
-    for them a small linear programme decides about the others.
-    """
-    K, M = len(A), Phi.shape[1]
-    far = np.take_along_axis(A, t[None], axis=0) - A > FAR
-    Phi, S = Phi / np.abs(Phi).max(axis=0), np.zeros((K, K, M, M))
-    for j in range(K):
-        for k in range(j):
-            rows = (t == j) & ~far[k] | (t == k) & ~far[j]
-            S[j, k] = Phi[rows].T @ Phi[rows]
-    values, U = np.linalg.eigh(as_matrix(with_diagonal(S)[:-1, :-1]))
-    gains = []
-    for u in U.T[values <= 1e-12 * max(values[-1], 1)]:
-        Z = np.vstack([u.reshape(K - 1, M), 0 * Phi[0]]) @ Phi.T
-        gains.append((np.take_along_axis(Z, t[None], axis=0) - Z)[far])
-    if not gains or not far.any():
-        return "none"
-    gains = np.transpose(gains)
-    size = np.abs(gains).max(axis=1)
-    gains = gains[size > 1e-6 * size.max()]  # the others are rounded zeros
-    kind = of_one_class(gains, np.ones(len(gains))).kind
-    every = len(gains) == (K - 1) * len(t)
-    return "quasi-complete" if kind == "complete" and not every else kind
-
-
-def separation(Phi, t):
-    """max_U min_nk (u_t - u_k)^T phi_n > 0, k != t = t_n: complete; sum > 0
-    and none negative: quasi-complete.  Albert and Anderson (1984).
-
-    The direction is (K, M): one row u_k per class, the last one zero.
-    """
-    Phi, t, K, _ = validate.several_classes(Phi, t)
-    own = np.eye(K)[t]
-    wins = (own[:, None] - np.eye(K))[own == 0][:, :-1]  # e_t - e_k
-    Z = wins[:, :, None] * np.repeat(Phi, K - 1, axis=0)[:, None]
-    found = of_one_class(Z.reshape(len(Z), -1), np.ones(len(Z)))
-    if found.direction is None:
-        return found
-    U = np.vstack([found.direction.reshape(K - 1, -1), 0 * Phi[0]])
-    return Separation(found.kind, U, found.margin)
-
-
-def standard_errors(fit):
+def standard_errors(fit, Phi):
     """Square roots of the diagonal of T H^{-1} T^T, w = T v, as W: (K, M).
 
     T puts the reference class back, zeros; or it subtracts the mean of all.
     """
+    validate.at_minimum(validate.fitted(fit, SoftmaxFit))
     K, M = fit.W.shape
     order = _reference_last(fit.reference, K)
     T = _in_order(np.eye(K, K - 1), order, fit.reference)
-    C = inverse(fit.H).reshape(K - 1, M, K - 1, M)
+    C = descent.inverse(curvature(fit, Phi)).reshape(K - 1, M, K - 1, M)
     return np.sqrt(np.einsum("kj,jmlm,kl->km", T, C, T))

@@ -1,0 +1,445 @@
+"""One-dimensional Gaussian averages of a likelihood factor, PRML 4.5.2.
+
+    mu, s2   mean and variance of the activation a ~ N(mu, s2), any shapes
+    x        standardised, a = mu + s x;  h its step
+    Z        integral of sigma(a) N(a | mu, s2) da, sigma(-a) for t = 0
+    q        the tilted density sigma(a) N(a | mu, s2) / Z
+
+The trapezoidal rule on the whole line errs by exp(-2 pi y / h) for a function
+analytic up to the height y. Gaussians are so everywhere, sigma up to its
+poles at +-i pi. Gauss-Hermite sees polynomials instead, and loses sight of
+a step that is narrow beside the Gaussian.
+"""
+
+from functools import cache, partial
+
+import numpy as np
+from scipy.special import ndtri, roots_hermitenorm
+
+from prml4.numerics import cubature, special
+
+FALL = 37.0  # e^-37: what is left of an integrand where we cut it off
+DECAY = 39.0  # e^-39: what the poles may add, a few orders of them
+SPAN = 8.5  # standard deviations from mu at which `quadrature` ends
+NEWTON = 30  # steps to the mode, before a bisection looks for it
+BISECTION = 100  # more of them, of a bracket up to 1e308
+CHUNK = 2**15  # numbers worked on at once: they stay in cache
+NODES = 2**22  # of a grid for several classes, at most
+WIDE = 300.0  # standard deviations from which sigma is but a blurred step
+WIDEST = 1e5  # for other factors, where nodes would be too many
+ROOT_TWO_PI = np.sqrt(2 * np.pi)
+
+
+def logistic(mu, s2, t=1):
+    """(ln Z, d ln Z/d mu, d^2 ln Z/d mu^2), Z = int sigma(+-a) N(a|mu, s2) da.
+
+    All three to 1e-12, relative, for |mu| <= 40 and s2 <= 100. The mean
+    of q is mu + s2 d1, its variance s2 + s2^2 d2.
+    """
+    mu, s, t, shape = _arguments(mu, s2, t)
+    sign = 2.0 * t - 1
+    m, out = -np.abs(mu), np.empty((3, mu.size))
+    far = (s <= WIDE) & (m < -750 - 2 * s * s)  # there sigma(a) is e^a
+    out[:, far] = (m + s * s / 2)[far], np.ones(far.sum()), np.zeros(far.sum())
+    wide, rest = np.flatnonzero(s > WIDE), np.flatnonzero(~far & (s <= WIDE))
+    for rows in (wide[k : k + 64] for k in range(0, wide.size, 64)):
+        out[:, rows] = _blurred(m[rows], s[rows])
+    ends = _ends(m[rest], s[rest])
+    out[:, rest] = _tilted(_log_sigmoid, m[rest], s[rest], *ends)
+    out = np.where(sign * mu > 0, _mirrored(*out), out)
+    out[1] *= sign
+    return tuple(side.reshape(shape)[()] for side in out)
+
+
+def _mirrored(L, d1, d2):
+    """The same at -mu, where Z(-mu) = 1 - Z(mu): nothing there cancels."""
+    odds = 1 / np.expm1(np.minimum(-L, 700))
+    return np.log1p(-np.exp(L)), odds * d1, -odds * (d2 + d1**2 * (1 + odds))
+
+
+def log_concave(log_p, mu, s2, t=1):
+    """ln Z = ln int p(t|a) N(a|mu, s2) da, d1, d2 for any p log-concave in a.
+
+    log_p is a function of (a, t, order). Errors of ln Z, s d1 and s2 d2 are
+    absolute, 1e-11 for |mu| <= 40: q falls from its mode at least as fast as
+    the Gaussian does from mu.
+    """
+    mu, s, t, shape = _arguments(mu, s2, t)
+    if np.any(s > WIDEST):
+        raise ValueError(
+            f"s2 must be at most {WIDEST**2:.0e} for a grid; got {np.max(s2):g}"
+        )
+    out = np.empty((3, mu.size))
+    for label in (0, 1):
+        rows = np.flatnonzero(t == label)
+        terms = partial(log_p, t=label, order=2)
+        mode, m = _mode(terms, mu[rows], s[rows]), np.sqrt(2 * FALL)
+        ends = mode - m, mode + m
+        out[:, rows] = _tilted(terms, mu[rows], s[rows], *ends, height=1.0)
+    return tuple(side.reshape(shape)[()] for side in out)
+
+
+def _log_sigmoid(a):
+    """ln sigma(a), sigma(-a), -sigma'(a) in one pass, z = e^-|a|."""
+    z = np.exp(-np.abs(a))
+    lack = np.where(a > 0, z, 1.0) / (1.0 + z)
+    return np.minimum(a, 0.0) - np.log1p(z), lack, -z / (1.0 + z) ** 2
+
+
+def _tilted(terms, mu, s, left, right, height=np.pi):
+    """ln Z = ln int p N, d1 = E_q[l'], d2 = var_q[l'] + E_q[l''], l = ln p.
+
+    terms(a) -> l, l', l''.
+    """
+    out = np.empty((3, mu.size))
+    for n, rows in _alike((right - left) / _step(s, height)):
+        h = (right[rows] - left[rows]) / n
+        x = left[rows, None] + h[:, None] * np.arange(n + 1)
+        L, d, bend = terms(mu[rows, None] + s[rows, None] * x)
+        L = L - x * x / 2
+        top = L.max(axis=1)
+        q = np.exp(L - top[:, None])
+        total = q.sum(axis=1)
+        q /= total[:, None]
+        d1 = np.sum(q * d, axis=1)
+        d = np.sqrt(q) * (d - d1[:, None])
+        d2 = np.sum(d * d + q * bend, axis=1)
+        out[:, rows] = top + np.log(total * h / ROOT_TWO_PI), d1, d2
+    return out
+
+
+def _alike(need):
+    """(n, rows): rows that need up to n intervals, a third of an octave more.
+
+    Every sum is over a row of its own: a point does not feel its company.
+    """
+    level = np.ceil(3 * np.log2(np.maximum(need, 2))).astype(int)
+    for k in np.unique(level):
+        rows, n = np.flatnonzero(level == k), int(np.ceil(2 ** (k / 3)))
+        size = max(CHUNK // n, 1)
+        for start in range(0, rows.size, size):
+            yield n, rows[start : start + size]
+
+
+def _mode(terms, mu, s):
+    """argmax_x ln p(mu + s x) - x^2 / 2, by Newton's method in a bracket.
+
+    Where that takes too long, as by units of a down e^a, the bracket is halved,
+    on a scale on which no exponent is far away.
+    """
+    x, moving = np.zeros_like(mu), np.ones(mu.shape, bool)
+    end = s * terms(mu)[1]
+    low, high = np.minimum(end, 0), np.maximum(end, 0)
+    for k in range(NEWTON + BISECTION):
+        if not moving.any():
+            break
+        _, slope, bend = terms(mu + s * x)
+        g = s * slope - x
+        low, high = np.where(g > 0, x, low), np.where(g > 0, high, x)
+        new = x + g / (1 - s * s * bend)
+        inside = (low <= new) & (new <= high) & (k < NEWTON)
+        half = np.sinh((np.arcsinh(low) + np.arcsinh(high)) / 2)
+        new = np.where(inside, new, half)
+        last, x = x, np.where(moving, new, x)  # each stops by itself
+        moving &= np.abs(x - last) > 0.01
+    return x
+
+
+def _blurred(mu, s):
+    """The same for large s: sigma is a step, blurred by logistic noise e.
+
+    sigma(a) = P(e <= a), hence Z = int sigma'(e) Phi((mu - e) / s) de, whose
+    integrand is as narrow as sigma', whatever s; poles at e = +-i pi. For
+    mu < -s^2 / 2, as sigma(a) = e^a sigma(-a), Z(mu) is
+    exp(mu + s^2 / 2) Z(-mu - s^2).
+    """
+    far = mu < -0.5 * s * s
+    given, mu = mu, np.where(far, -mu - s * s, mu)
+    e = np.linspace(-90, 90, 361)
+    z, middle = (mu[:, None] - e) / s[:, None], special.log_normal_cdf(mu / s)
+    noise = special.sigmoid_prime(e)
+    noise /= noise.sum()
+    q = noise * np.exp(special.log_normal_cdf(z) - middle[:, None])
+    total = q.sum(axis=1)
+    q /= total[:, None]
+    r = special.mills(z)
+    d1 = np.sum(q * r, axis=1)
+    d2 = np.sum(q * (special.mills_prime(z) + (r - d1[:, None]) ** 2), axis=1)
+    log_Z = middle + np.log(total) + np.where(far, given + 0.5 * s * s, 0)
+    return log_Z, np.where(far, 1 - d1 / s, d1 / s), d2 / s**2
+
+
+def _step(s, height=np.pi):
+    """h with 2 pi y / h = DECAY, for poles of the factor at a height in a.
+
+    Below s = height / sqrt(2 DECAY) the Gaussian's own transform
+    exp(-2 pi^2 / h^2) decides, above it the poles, which the Gaussian makes
+    exp(y^2 / 2) times as strong, y = height / s.
+    """
+    y = height / np.maximum(s, height / np.sqrt(2 * DECAY))
+    return 2 * np.pi * y / (DECAY + y**2 / 2)
+
+
+def _ends(mu, s):
+    """Where the integrands of Z, d1 and d2 have fallen by e^-FALL.
+
+    They are sigma N, sigma sigma(-a) N, sigma^3 N and sigma^2 sigma(-a) N. From
+    sigma(a) <= min(1, e^a): each is below two Gaussians e^ka N. Heights are
+    bounded from below by the values at a few points.
+    """
+    k = np.array([[-1.0], [0], [1], [2], [3]])
+    at = mu + k * s * s
+    at = np.vstack([at, np.clip(0, at[0], at[-1])])
+    density = -0.5 * ((at - mu) / np.where(s > 0, s, 1)) ** 2
+    up, down = special.log_sigmoid(at), special.log_sigmoid(-at)
+    left, right = np.inf, -np.inf
+    for value, tilts in (
+        (up, (0, 1)), (3 * up, (0, 3)), (2 * up + down, (-1, 2)),
+        (up + down, (-1, 1)),
+    ):  # fmt: skip
+        floor = np.max(value + density, axis=0) - FALL
+        k = np.array(tilts)[:, None]
+        reach = np.sqrt(2 * (k * mu + (k * s) ** 2 / 2 - floor))
+        left = np.minimum(left, np.max(k * s - reach, axis=0))
+        right = np.maximum(right, np.min(k * s + reach, axis=0))
+    return left, right
+
+
+def probit(mu, s2, t=1):
+    """(ln Z, d1, d2) for Z = int Phi(+-a) N(a|mu, s2) da, in closed form.
+
+    Z = Phi(+-mu / sqrt(1 + s2)), PRML (4.152) with lambda = 1.
+    """
+    mu, s, t, shape = _arguments(mu, s2, t)
+    sign, root = 2.0 * t - 1, np.hypot(1, s)
+    z = sign * mu / root
+    out = (
+        special.log_normal_cdf(z),
+        sign / root * special.mills(z),
+        special.mills_prime(z) / root**2,
+    )
+    return tuple(side.reshape(shape)[()] for side in out)
+
+
+# Schemes for the predictive probability: scheme(mu, s2) -> p(C_1).
+
+
+def plug_in(mu, s2):
+    """sigma(mu): no average at all."""
+    return special.sigmoid(np.broadcast_arrays(mu, _variance(s2))[0])
+
+
+def kappa(s2):
+    """kappa(s2) = 1 / sqrt(1 + pi s2 / 8), PRML (4.154)."""
+    return 1 / np.sqrt(1 + np.pi / 8 * _variance(s2))
+
+
+def mackay(mu, s2):
+    """sigma(kappa(s2) mu), PRML (4.153), MacKay (1992)."""
+    return special.sigmoid(kappa(s2) * mu)
+
+
+def exact_probit(mu, s2):
+    """int Phi(a) N(a|mu, s2) da = Phi(mu / sqrt(1 + s2)), PRML (4.152)."""
+    return special.normal_cdf(mu / np.sqrt(1 + _variance(s2)))
+
+
+def quadrature(mu, s2):
+    """int sigma(a) N(a|mu, s2) da by the trapezoidal rule, to 1e-15.
+
+    An absolute error: use `logistic` where tails count. With e = e^{-sx} and
+    v = e^{-mu} the nodes at +-x share 1 / (1 + ve) + e / (e + v).
+    """
+    mu, s, _, shape = _arguments(mu, s2, 1)
+    p = np.empty(mu.size)
+    wide, narrow = np.flatnonzero(s > WIDE), np.flatnonzero(s <= WIDE)
+    p[wide] = np.exp(logistic(mu[wide], s[wide] ** 2)[0])
+    v = np.exp(-mu.clip(-700, 700))
+    for n, rows in _alike(SPAN / _step(s[narrow])):
+        rows = narrow[rows]
+        x = SPAN / n * np.arange(n + 1)
+        weights = np.exp(-x * x / 2)
+        weights[0] /= 2
+        e, u = np.exp(-s[rows, None] * x), v[rows, None]
+        both = 1 / (1 + u * e) + e / (e + u)
+        p[rows] = np.sum(weights * both, axis=1) / (2 * weights.sum())
+    return p.reshape(shape)[()]
+
+
+def gauss_hermite(mu, s2, n=20):
+    """sum_i omega_i sigma(mu + s x_i), exact for polynomials up to 2n - 1."""
+    x, omega = _hermite(n)
+    mu, s, _, shape = _arguments(mu, s2, 1)
+    a = mu[:, None] + s[:, None] * x
+    return (special.sigmoid(a) @ omega).reshape(shape)[()]
+
+
+@cache
+def _hermite(n):
+    """Nodes and weights for the standard normal density."""
+    x, omega = roots_hermitenorm(n)
+    return x, omega / omega.sum()
+
+
+def monte_carlo(mu, s2, draws):
+    """1/S sum_i sigma(mu + s z_i), draws z ~ N(0, 1) of shape (S,)."""
+    mu, s, _, shape = _arguments(mu, s2, 1)
+    draws = _draws(draws, 1)
+    p = np.empty(mu.size)
+    for rows in _slices(mu.size, draws.size):
+        a = mu[rows, None] + s[rows, None] * draws
+        p[rows] = special.sigmoid(a).mean(axis=1)
+    return p.reshape(shape)[()]
+
+
+def _draws(draws, ndim):
+    """Draws as an array of finite numbers, one at least."""
+    draws = np.asarray(draws, float)
+    if draws.ndim != ndim or not draws.size or not np.isfinite(draws).all():
+        raise ValueError(
+            f"draws must be finite, with {ndim} axes and one draw at least; "
+            f"got shape {draws.shape}"
+        )
+    return draws
+
+
+def _slices(N, size):
+    """Slices of N rows of `size` numbers each, for some memory at a time."""
+    step = max(NODES // size, 1)
+    return [slice(k, k + step) for k in range(0, N, step)]
+
+
+# Several classes: mu (N, K - 1) and C (N, K - 1, K - 1) of the activations
+# relative to the last class, whose own is zero.
+
+
+def softmax_plug_in(mu, C):
+    """softmax(mu, 0), (N, K): no average at all."""
+    del C
+    return special.softmax(_with_zero(mu))
+
+
+def softmax_pairs(mu, C):
+    """1/y_k = 2 - K + sum_j 1/sigma(a_k - a_j), averaged; Daunizeau (2017).
+
+    Exact before averaging. Each sigma is replaced by sigma(kappa mu), and the
+    rows are made to sum to one.
+    """
+    mu, C = _gaussians(mu, C)
+    mu, V = _with_zero(mu), _differences(C)
+    K = mu.shape[-1]
+    p = mackay(mu[:, :, None] - mu[:, None, :], V)
+    with np.errstate(divide="ignore"):  # y = 0 where some p is
+        y = 1 / (2 - K + np.sum(1 / p, axis=2) - 2)  # j = k added 1 / sigma(0)
+    return y / y.sum(axis=1, keepdims=True)
+
+
+def softmax_grid(mu, C):
+    """int softmax(a) N(a | mu, C) da by the trapezoidal rule, to 1e-11.
+
+    In K - 1 <= 3 dimensions. K numbers of an arc below pi do not sum to zero,
+    so the poles are where some a_j - a_k leaves the strip |Im| < pi.
+    """
+    mu, C = _gaussians(mu, C)
+    N, d = mu.shape
+    if d > 3:
+        raise ValueError(f"mu must be of 4 classes at most; got {d + 1}")
+    s = np.sqrt(_differences(C).max(axis=(1, 2)))
+    if N and (15 / _step(s.max())) ** d > NODES:
+        raise ValueError(
+            f"a grid over {d} activations is too large for a standard "
+            f"deviation of {s.max():.3g}: use softmax_monte_carlo"
+        )
+    p = np.empty((N, d + 1))
+    for n, L in enumerate(_roots(C)):
+        z = cubature.lattice(d, 7.5, float(_step(s[n])))
+        weights = np.exp(-0.5 * np.sum(z**2, axis=1))
+        a = _with_zero(mu[n] + z @ L.T)
+        p[n] = weights @ special.softmax(a) / weights.sum()
+    return p
+
+
+def softmax_monte_carlo(mu, C, draws):
+    """1/S sum_i softmax(mu + L z_i), C = L L^T, draws z (S, K - 1)."""
+    mu, C = _gaussians(mu, C)
+    draws = _draws(draws, 2)
+    y = np.empty((len(mu), mu.shape[1] + 1))
+    for rows in _slices(len(mu), draws.size):
+        a = np.einsum("njk,sk->nsj", _roots(C[rows]), draws)
+        a = _with_zero(a + mu[rows, None])
+        y[rows] = special.softmax(a).mean(axis=1)
+    return y
+
+
+def softmax(mu, C):
+    """int softmax(a) N(a | mu, C) da: by a grid, to 1e-11, or else to 5e-3.
+
+    For K >= 5 classes, or where C is too wide for a grid, at 2^14 points of
+    Sobol (1967), made normal: the same ones in every call.
+    """
+    from scipy.stats import qmc  # which takes a second to import
+
+    try:
+        return softmax_grid(mu, C)
+    except ValueError:  # what is wrong with mu or C is named below, too
+        u = qmc.Sobol(np.shape(mu)[-1], scramble=False).random(2**14)
+        return softmax_monte_carlo(mu, C, ndtri(u + 2.0**-15))
+
+
+def _gaussians(mu, C):
+    """mu (N, d) and C (N, d, d) as arrays, finite, no variance negative."""
+    mu, C = np.asarray(mu, float), np.asarray(C, float)
+    if mu.ndim != 2 or C.shape != (*mu.shape, mu.shape[1]):
+        raise ValueError(
+            "mu must be (N, K - 1) and C (N, K - 1, K - 1); got shapes "
+            f"{mu.shape} and {C.shape}"
+        )
+    if not (np.isfinite(mu).all() and np.isfinite(C).all()):
+        raise ValueError("mu and C must be finite; got NaN or infinity")
+    low = np.linalg.eigvalsh(C)
+    if np.any(low[:, 0] < -1e-9 * (1 + np.abs(low[:, -1]))):
+        raise ValueError(
+            f"C must be covariances; got an eigenvalue of {low.min():.3g}"
+        )
+    return mu, C
+
+
+def _with_zero(a):
+    """a with the last class's 0 appended."""
+    a = np.asarray(a, float)
+    return np.concatenate([a, np.zeros((*a.shape[:-1], 1))], axis=-1)
+
+
+def _differences(C):
+    """var(a_j - a_k) of all K classes, (N, K, K)."""
+    C = np.pad(np.asarray(C, float), ((0, 0), (0, 1), (0, 1)))
+    own = np.diagonal(C, axis1=1, axis2=2)
+    return (own[:, :, None] + own[:, None, :] - 2 * C).clip(0)
+
+
+def _roots(C):
+    """L with C = L L^T by eigenvalues: a variance may be zero."""
+    size, U = np.linalg.eigh(C)
+    return U * np.sqrt(size.clip(0))[:, None, :]
+
+
+# Helpers.
+
+
+def _arguments(mu, s2, t):
+    """mu, s, t as flat arrays of one length, and the shape to give back."""
+    mu, s2, t = np.broadcast_arrays(np.asarray(mu, float), s2, t)
+    if not (np.all(np.isfinite(mu)) and np.all(np.isfinite(s2))):
+        raise ValueError("mu and s2 must be finite; got NaN or infinity")
+    _variance(s2)
+    if not np.all((t == 0) | (t == 1)):
+        raise ValueError(f"t must be 0 or 1; got {np.unique(t)[:5]}")
+    return mu.ravel(), np.sqrt(s2.ravel()), t.ravel(), mu.shape
+
+
+def _variance(s2):
+    """s2 as an array, and no negative number or NaN in it."""
+    s2 = np.asarray(s2, float)
+    if not np.all(s2 >= 0):
+        raise ValueError(f"s2 must be a variance >= 0; got {np.min(s2):g}")
+    return s2

@@ -1,0 +1,201 @@
+"""Truth by sampling, in any number of dimensions, and how far to trust it.
+
+    w        (M,)    position; draws (n, M), one per row
+    mean     (M,)    of a Gaussian N(mean, C), `root` has C = root root^T
+    log_l    ()      log likelihood of a position, prior N(mean, C)
+    log_w    (n,)    logarithms of importance weights
+    nu       (M,)    a fresh draw from N(0, C)
+    theta    ()      angle on the ellipse w cos(theta) + nu sin(theta)
+
+Importance sampling with the long tails of Student's t about a Gaussian fit;
+elliptical slices, Murray, Adams and MacKay (2010), with no step size and no
+gradient; stepping stones from the prior to the posterior. All errors here are
+*standard errors*, to be doubled or trebled, not bounds as in `cubature`.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from prml4.numerics import validate
+
+TURN = 2 * np.pi
+STONES = np.linspace(0, 1, 33) ** 3  # dense near the prior
+WORTH = 100  # independent draws from which on a chain knows what it is worth
+STEP = 10  # the same for a chain from one stone to the next
+
+
+class TooFewDraws(UserWarning):
+    """The draws are worth too little for their error bar to be believed."""
+
+
+class Drawn(NamedTuple):
+    """What draws say about a number, and its standard error."""
+
+    value: float
+    standard_error: float
+
+
+# Importance sampling.
+
+
+def importance(rng, n, log_f, mean, root, *, nu=7):
+    """w_s ~ T and ln f(w_s) - ln T(w_s), for Z = E_T[f / T]; (n, M) and (n,).
+
+    T is Student's t with nu degrees of freedom about `mean`, with the scale
+    matrix root root^T: its tails are longer than those of a Gaussian.
+    """
+    M = len(mean)
+    g = rng.chisquare(nu, size=n) / nu
+    u = rng.standard_normal((n, M)) / np.sqrt(g)[:, None]
+    log_T = gammaln((nu + M) / 2) - gammaln(nu / 2) - np.log(nu * np.pi) * M / 2
+    log_T = log_T - (nu + M) / 2 * np.log1p(np.sum(u**2, axis=1) / nu)
+    w = mean + u @ np.transpose(root)
+    return w, log_f(w) - log_T + np.linalg.slogdet(root)[1]
+
+
+def log_mean(log_w, size=None):
+    """ln{1/n sum_s e^log_w_s}; its standard error by the delta method.
+
+    `size` is how many independent draws they are worth, n if not given; then
+    (sum w)^2 / sum w^2, how many weights share the sum, must not be too few.
+    """
+    top = np.max(log_w)
+    w = np.exp(log_w - top)
+    if size is None:
+        shared = w.sum() ** 2 / (w @ w)
+        _believe(shared, min(WORTH, len(w) / 2), f"in a mean of {len(w)}")
+    error = w.std(ddof=1) / w.mean() / np.sqrt(size or len(w))
+    return Drawn(float(top + np.log(w.mean())), float(error))
+
+
+def stepping_stones(log_l, mean, root, rng, n, stones=STONES):
+    """ln Z = sum_k ln E_k[L^(b_{k+1} - b_k)], Z = E[L]; Xie et al. (2011).
+
+    E_k is over N(mean, C) L^b_k, by n elliptical slices; here log_l takes many
+    positions (..., M) at once. One chain goes up the stones and down again:
+    where it lags behind, the two ways differ, and that is in the error.
+    """
+    steps = list(zip(stones, np.diff(stones), strict=False))
+    n, w = validate.whole("n", n, 4) // 2, mean
+    up, error_up, w = _way(log_l, mean, root, rng, n, steps, w)
+    down, error_down, w = _way(log_l, mean, root, rng, n, steps[::-1], w)
+    error = np.hypot(np.hypot(error_up, error_down), up - down) / 2
+    return Drawn(0.5 * (up + down), float(error))
+
+
+def _way(log_l, mean, root, rng, n, steps, w):
+    """ln Z along these (b, step), its error, and where the chain ended."""
+    parts, worth = [], n
+    for b, step in steps:
+        draws = elliptical(
+            lambda w, b=b: b * log_l(w), mean, root, rng, n, burn=n // 5,
+            start=w,
+        )  # fmt: skip
+        log_w, w = step * log_l(draws), draws[-1]
+        size = _worth(np.exp(log_w - log_w.max())[:, None])[0]
+        parts.append(log_mean(log_w, size))
+        worth = min(worth, size)
+    _believe(worth, STEP, f"between two stones, of {n}")
+    value, error = np.transpose(parts)
+    return float(value.sum()), float(np.linalg.norm(error)), w
+
+
+# Elliptical slices.
+
+
+def elliptical(log_l, mean, root, rng, n, *, burn=200, thin=1, start=None):
+    """n draws (n, M) from p(w) ~ L(w) N(w | mean, C), C = root root^T.
+
+    Starts there or at the mean, forgets `burn` steps, keeps every thin-th.
+    """
+    mean, root = _prior(mean, root)
+    n, burn = validate.whole("n", n, 0), validate.whole("burn", burn, 0)
+    thin = validate.whole("thin", thin, 1)
+    w = validate.vector_or_zeros("start", start, len(mean), "column")
+    w = w - mean if start is not None else w
+    level = float(log_l(mean + w))
+    if not np.isfinite(level):
+        where = "mean" if start is None else "start"
+        raise ValueError(f"log_l must be finite at the {where}; got {level}")
+    draws = np.empty((n, len(mean)))
+    for step in range(-burn, n * thin):
+        w, level = _step(log_l, mean, w, level, root, rng)
+        if step >= 0 and step % thin == 0:
+            draws[step // thin] = mean + w
+    return draws
+
+
+def _step(log_l, mean, w, level, root, rng):
+    """One point of the ellipse with log L > log L(w) + ln u, u uniform.
+
+    A refused angle becomes an end of the bracket, which shrinks towards 0,
+    where w itself is: the loop must end.
+    """
+    nu = root @ rng.standard_normal(len(w))
+    floor = level + np.log1p(-rng.random())
+    theta = rng.uniform(0, TURN)
+    low, high = theta - TURN, theta
+    while True:
+        new = w * np.cos(theta) + nu * np.sin(theta)
+        level = float(log_l(mean + new))
+        if not level < np.inf:
+            raise ValueError(f"log_l must be < inf; got {level}")
+        if level >= floor:
+            return new, level
+        low, high = (theta, high) if theta < 0 else (low, theta)
+        theta = rng.uniform(low, high)
+
+
+def _prior(mean, root):
+    """The prior's mean (M,) and a root (M, M) of its covariance."""
+    mean, root = validate.real("mean", mean), validate.real("root", root)
+    if mean.ndim != 1 or root.shape != (len(mean), len(mean)):
+        raise ValueError(
+            "mean must be (M,) and root (M, M); got shapes "
+            f"{mean.shape} and {root.shape}"
+        )
+    return validate.finite("mean", mean), validate.finite("root", root)
+
+
+def effective_size(draws):
+    """n / (1 + 2 sum_k rho_k) of every column, n at most; Geyer (1992).
+
+    Autocorrelations are summed in pairs while a pair is positive. A column
+    that never moved is worth one draw.
+    """
+    x = np.asarray(draws, float)
+    if x.ndim != 2 or len(x) < 2 or not np.isfinite(x).all():
+        raise ValueError(
+            f"draws must be finite, (n, M) with n >= 2; got shape {x.shape}"
+        )
+    size = _worth(x)
+    _believe(size.min(), WORTH, f"in column {size.argmin()}, of {len(x)}")
+    return size
+
+
+def _worth(x):
+    """The same without a word."""
+    still = np.ptp(x, axis=0) == 0
+    x, n = x - x.mean(axis=0), len(x)
+    x[0, still] = 1.0  # anything that can be divided by
+    f = np.fft.rfft(x, 2 * n, axis=0)
+    rho = np.fft.irfft(np.abs(f) ** 2, axis=0)[:n]
+    rho = rho / rho[0]
+    pairs = rho[: n - n % 2 : 2] + rho[1::2]
+    alive = np.logical_and.accumulate(pairs > 0, axis=0)
+    size = n / np.maximum(2 * np.sum(pairs * alive, axis=0) - 1, 1)
+    return np.where(still, 1.0, size)
+
+
+def _believe(worth, least, where):
+    """Or a warning that an error bar will be too short."""
+    if worth < least:
+        warnings.warn(
+            f"the draws are worth {worth:.3g} independent ones {where}: below "
+            f"{least} they do not know how well they have mixed",
+            TooFewDraws,
+            stacklevel=4,
+        )

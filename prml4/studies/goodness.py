@@ -1,0 +1,145 @@
+"""How well a GLM fits and what its weights are worth, of chapter 11.
+
+    fit  a GLMFit            Phi  (N, M)  and t (N,), its data
+    y    (N,)  fitted means  c    (N,)    observation weights, those > 0
+    V    (N,)  V(y)          s            dispersion
+
+Logistic and probit regressions come as glm.fit(Phi, t, BERNOULLI, link). Where
+their targets are shares of groups, c_n is the size of group n, and the
+likelihood is that of the counts c_n t_n: a binomial one, s = 1 / c_n.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import minimize_scalar
+
+from prml4 import glm
+from prml4.models import dispersion
+from prml4.numerics import validate
+from prml4.numerics.result import Result
+
+
+def log_likelihood(fit, Phi, t, s=None):
+    """sum_n c_n ln p(t_n|y_n, s); s at its best for these y if not given.
+
+    A family whose dispersion is known has s = 1.
+    """
+    given, y, c = _rows(fit, Phi, t)
+    ln_p = partial(dispersion.log_density, fit.family, given.t, y)
+    if glm.grouped(fit.family, given.t):
+        return float(ln_p(1 / c).sum())
+    s = s or fit.family.s
+    if s is None:
+        near = np.log(fit.deviance / c.sum()) + np.array([-1.0, 1.0])
+        s = np.exp(minimize_scalar(lambda u: -c @ ln_p(np.exp(u)), near).x)
+    return float(c @ ln_p(s))
+
+
+@dataclass(frozen=True, eq=False)
+class Criteria(Result):
+    """What a model pays for its fit, PRML 1.3 and (4.139).
+
+    log_likelihood  at its maximum, in s as well
+    parameters      M, one more where s is estimated
+    aic             -2 log_likelihood + 2 parameters, Akaike (1974)
+    bic             -2 log_likelihood + parameters ln N, Schwarz (1978); groups
+                    count once
+    """
+
+    log_likelihood: float
+    parameters: int
+    aic: float
+    bic: float
+
+
+def criteria(fit, Phi, t):
+    """ln L, AIC = 2 k - 2 ln L and BIC = k ln N - 2 ln L of a fit, no prior."""
+    if fit.alpha.any():
+        raise ValueError(
+            f"fit must be one of maximum likelihood; got alpha = {fit.alpha}"
+        )
+    L, M = log_likelihood(fit, Phi, t), len(fit.w)
+    k = M + (fit.family.s is None)
+    return Criteria(L, k, 2 * k - 2 * L, k * np.log(fit.freedom + M) - 2 * L)
+
+
+@dataclass(frozen=True, eq=False)
+class Significance(Result):
+    """A statistic and how rare a larger one is if the weights are zero.
+
+    statistic  (M,)  or one number
+    error      (M,)  standard errors of the weights; None for a ratio
+    p          (M,)  chance of a larger one, either sign for a weight
+    """
+
+    statistic: np.ndarray | float
+    error: np.ndarray | None
+    p: np.ndarray | float
+
+
+def wald(fit, Phi):
+    """z_j = w_j / se_j of every weight; Student's t where s is estimated."""
+    se = glm.standard_errors(fit, Phi)
+    z = fit.w / se
+    known = fit.family.s is not None
+    law = stats.norm if known else stats.t(fit.freedom)
+    return Significance(z, se, 2 * law.sf(np.abs(z)))
+
+
+def likelihood_ratio(small, large):
+    """D_small - D_large, chi^2 of the number q of weights that are missing.
+
+    Where s is estimated it is (D_small - D_large) / (q s), s that of the large
+    model: an F with q and its degrees of freedom.
+    """
+    q, gain = len(large.w) - len(small.w), small.deviance - large.deviance
+    rows = large.freedom + len(large.w) == small.freedom + len(small.w)
+    same = rows and small.family is large.family and small.link is large.link
+    if not same or q < 1 or gain < -1e-6 * (1 + large.deviance):
+        raise ValueError(
+            f"small must be nested in large, fitted to the same targets; got "
+            f"{len(small.w)} and {len(large.w)} weights with deviances "
+            f"{small.deviance:.6g} and {large.deviance:.6g}"
+        )
+    if large.family.s is not None:
+        return Significance(gain, None, float(stats.chi2.sf(gain, q)))
+    F = gain / (q * large.dispersion)
+    return Significance(F, None, float(stats.f.sf(F, q, large.freedom)))
+
+
+def residuals(fit, Phi, t, kind="deviance"):
+    """t - y ("response"), sqrt(c / V) (t - y) ("pearson") or the signed root
+    of the row's share of the deviance: their squares add up to it."""
+    validate.choice("kind", kind, ("response", "pearson", "deviance"))
+    given, y, c = _rows(fit, Phi, t)
+    off = given.t - y
+    if kind == "response":
+        return off
+    if kind == "pearson":
+        V = fit.family.variance(y)  # 0 where y has been rounded to its end
+        return off * np.sqrt(np.divide(c, V, out=np.zeros_like(y), where=V > 0))
+    d = dispersion.unit_deviance(given.t, y, fit.family)
+    return np.sign(off) * np.sqrt(c * np.maximum(d, 0))
+
+
+def leverage(fit, Phi):
+    """h_n = r_n phi_n^T (Phi^T R Phi + A)^{-1} phi_n, r_n = c_n y'^2 / V.
+
+    What a row has to say about its own mean; they add up to M, or to less
+    with a prior.
+    """
+    given, y, c = _rows(fit, Phi, np.ones(len(Phi)))
+    a = given.Phi @ fit.w + given.offset
+    _, _, r, _ = dispersion.row_terms(fit.family, fit.link, a, y)
+    half = given.Phi @ glm.inverse_root(fit, Phi).T
+    return c * r * np.sum(half**2, axis=1)
+
+
+def _rows(fit, Phi, t):
+    """The rows that count, their means and their observation weights."""
+    given = glm.again(fit, Phi, t)
+    y = fit.link.mean(given.Phi @ fit.w + given.offset)
+    return given, y, np.ones(len(y)) if given.weights is None else given.weights

@@ -1,0 +1,153 @@
+"""Worlds made of Gaussian clusters, where every linear rule's error is known.
+
+w     (D + 1,)  a linear rule: class 1 where w_0 + w^T x > 0
+Delta           Mahalanobis distance between two means
+
+With one cluster for each class the world is what LDA assumes; with more it is
+not. Learning curves need no test set, because the error is a formula.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from prml4 import gaussian, logistic
+from prml4.models.covariance import known
+from prml4.models.data import with_bias
+from prml4.numerics import cubature, validate
+from prml4.numerics.result import Result
+from prml4.numerics.special import normal_cdf, normal_pdf
+
+
+@dataclass(frozen=True, eq=False)
+class World(Result):
+    """p(x, C_k) = sum over label_j = k of weight_j N(x|mu_j, Sigma).
+
+    weight  (J,)    probabilities of the clusters
+    label   (J,)    class numbers 0 and 1
+    mu      (J, D)  means
+    Sigma   (D, D)  the covariance of all
+    L       (D, D)  its lower Cholesky factor
+    """
+
+    weight: np.ndarray
+    label: np.ndarray
+    mu: np.ndarray
+    Sigma: np.ndarray
+    L: np.ndarray
+
+
+def world(weight, label, mu, Sigma):
+    """p(x, C_k) = sum over label_j = k of weight_j N(x|mu_j, Sigma)."""
+    mu = validate.design(mu, "mu")
+    weight = validate.probabilities("weight", weight, len(mu))
+    label, _ = validate.classes(label, len(mu), 2)
+    return World(weight, label, mu, *known(Sigma, mu.shape[1]))
+
+
+def pair(Delta, D=2):
+    """mu = -+(Delta / 2) e_1, Sigma = I, equal priors: Efron's (1975) form."""
+    mu = np.zeros((2, D))
+    mu[:, 0] = -Delta / 2, Delta / 2
+    return world([0.5, 0.5], [0, 1], mu, np.eye(D))
+
+
+def draw(rng, world, n):
+    """x = mu_j + L z, z ~ N(0, I), j ~ weight; X (n, D) and t (n,).
+
+    Drawn again as a whole until each class has two rows, so that all can learn.
+    """
+    ones = n = validate.whole("n", n, 4)
+    while not 2 <= ones <= n - 2:
+        j = rng.choice(len(world.weight), size=n, p=world.weight)
+        ones = world.label[j].sum()
+    Z = rng.standard_normal((n, len(world.L)))
+    return world.mu[j] + Z @ world.L.T, world.label[j]
+
+
+def linear_error(w, world):
+    """P(error) = sum_j weight_j Phi(-s_j (w_0 + w^T mu_j) / sqrt(w^T Sigma w)),
+    s_j = 2 label_j - 1."""
+    w = validate.vector("w", w, world.mu.shape[1] + 1, "column of (1, X)")
+    s = 2 * world.label - 1
+    spread = np.linalg.norm(w[1:] @ world.L)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = s * (w[0] + world.mu @ w[1:]) / spread
+    return float(world.weight @ normal_cdf(-np.nan_to_num(z)))
+
+
+# The rules that infinitely many rows would teach.
+
+
+def limit_lda(world, *, naive=False):
+    """w of LDA for N -> inf: pi_k, mu_k, Sigma + scatter of the mu_j.
+
+    Naive Bayes keeps the diagonal of that only: variances that classes share.
+    """
+    each = np.array([world.weight * (world.label == k) for k in (0, 1)])
+    pi = each.sum(axis=1)
+    mu = each @ world.mu / pi[:, None]
+    d = world.mu - mu[world.label]
+    Sigma = world.Sigma + (world.weight[:, None] * d).T @ d
+    if naive:
+        Sigma = np.diag(np.diag(Sigma))
+    return gaussian.sigmoid_weights(gaussian.model(pi, mu, Sigma))
+
+
+def nodes(world, n):
+    """int f(x) p(x, C_t) = sum_m v_m f(x_m): Gauss-Hermite, n^D per cluster.
+
+    X (J n^D, D), t and v: a weighted sample that stands for infinitely many.
+    """
+    z, v = np.polynomial.hermite_e.hermegauss(n)
+    D = len(world.L)
+    Z, V = cubature.nodes([z] * D), cubature.nodes([v / v.sum()] * D)
+    X = (world.mu[:, None] + Z @ world.L.T).reshape(-1, D)
+    v = np.outer(world.weight, V.prod(axis=1)).ravel()
+    return X, np.repeat(world.label, len(Z)), v
+
+
+def limit_logistic(world, n=60):
+    """w = argmin -E[ln p(t|x, w)], from n^D nodes per cluster, PRML (4.90)."""
+    X, t, v = nodes(world, n)
+    return logistic.fit(with_bias(X), t, weights=v).w
+
+
+# Learning curves.
+
+
+def lda_weights(X, t):
+    """w of gaussian.fit_lda, PRML (4.65)-(4.67)."""
+    return gaussian.sigmoid_weights(gaussian.fit_lda(X, t))
+
+
+def naive_weights(X, t):
+    """X, t -> w of LDA with Sigma diagonal: naive Bayes, shared variances."""
+    return gaussian.sigmoid_weights(gaussian.fit_lda(X, t, shrinkage=1.0))
+
+
+def logistic_weights(X, t, alpha=0.01):
+    """w = argmin E(w) + alpha w^T w / 2, PRML (4.142); separable data too."""
+    return logistic.fit(with_bias(X), t, alpha=alpha).w
+
+
+def learning_curves(learners, world, sizes, *, repeats, rng):
+    """P(error) of the rule w = learn(X, t) for each n: (S, R) for each learner.
+
+    All of them see the same samples, so that differences can be paired.
+    """
+    errors = {name: np.empty((len(sizes), repeats)) for name in learners}
+    for at in np.ndindex(len(sizes), repeats):
+        X, t = draw(rng, world, sizes[at[0]])
+        for name, learn in learners.items():
+            errors[name][at] = linear_error(learn(X, t), world)
+    return errors
+
+
+def efficiency(Delta):
+    """(1 + Delta^2/4) e^(-Delta^2/8) int N(x|0, 1) / cosh(Delta x/2) dx:
+    rows LDA needs for each row of logistic regression's; Efron (1975)."""
+    x = np.linspace(-12, 12, 481)  # the trapezoidal rule converges like e^-1/h
+    d = np.asarray(Delta, dtype=float)
+    each = normal_pdf(x) / np.cosh(d[..., None] * x / 2) * (x[1] - x[0])
+    return (1 + d**2 / 4) * np.exp(-(d**2) / 8) * each.sum(axis=-1)
