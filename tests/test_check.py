@@ -1,5 +1,6 @@
 """The referee accepts what is true and objects to everything else."""
 
+import json
 import math
 import re
 
@@ -454,3 +455,183 @@ def test_slip_that_cannot_be_evaluated_is_refuted():
     assert "has shape (2, 2), not (2,)" in repr(found)
     with pytest.raises(check.ClaimFails, match="not finite"):
         check.slip("A02", "c", as_written=np.nan, corrected=1.0, truth=1.0)
+
+
+# -- the printed formula ---------------------------------------------------
+
+GRADIENT = r"\nabla E(\mathbf x) = \mathbf A\mathbf x+\mathbf b"
+
+
+@pytest.fixture
+def named():
+    """A quadratic, its symbols named, and forgotten afterwards."""
+    check.given(x=x0, A=A, b=b, E=lambda x: x @ A @ x / 2 + b @ x)
+    yield
+    check.given()
+
+
+def printed(tex, **options):
+    """The check of a display that is handed over."""
+    return check.printed("x-a", tex=tex, **options)
+
+
+def test_a_printed_formula_is_compared_with_all_sides(named):
+    """Members, library and other; the line has the form of every check."""
+    found = printed(GRADIENT, library=A @ x0 + b, other=b + x0 @ A, how="rows")
+    assert LINE.search(repr(found))
+    assert found.sides == ("2 members", "library", "rows")
+    assert found.kind == "as printed"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("+", "-"), (r"\mathbf A", r"\mathbf A^2"), (r"\nabla E", r"\nabla\ln E")],
+)
+def test_a_wrong_printed_formula_fails(named, old, new):
+    """Without any side but the page itself."""
+    with pytest.raises(check.ClaimFails, match="member 1 and member 2 differ"):
+        printed(GRADIENT.replace(old, new))
+
+
+@pytest.mark.parametrize("side", ["library", "other"])
+def test_a_wrong_side_fails(named, side):
+    """A thousandth is enough."""
+    with pytest.raises(check.ClaimFails, match="differ"):
+        printed(GRADIENT, **{side: (A @ x0 + b) * 1.001})
+
+
+def test_what_cannot_be_read_says_why(named):
+    """Two readings, or a symbol without a value."""
+    with pytest.raises(check.Unreadable, match="c is unbound"):
+        printed(r"\mathbf A\mathbf x = \mathbf c")
+    with pytest.raises(check.Unreadable, match="two readings"):
+        printed(r"b_1/b_2 b_3 = 1")
+
+
+def test_members_without_value_are_left_by_name(named):
+    """And only those; a name in `leave` that is bound is a mistake."""
+    tex = GRADIENT + r"=\mathbf c"
+    found = printed(tex, leave=("c",))
+    assert "left: c" in found.sides
+    with pytest.raises(check.Unreadable, match="x is left although"):
+        printed(GRADIENT, leave=("x",))
+
+
+def test_fewer_than_two_values_are_toothless(named):
+    """Nothing meets anything."""
+    with pytest.raises(check.Toothless, match="fewer than two"):
+        printed(r"\mathbf A\mathbf x = \mathbf c", leave=("c",))
+    assert printed(
+        r"\mathbf A\mathbf x = \mathbf c", leave=("c",), other=A @ x0
+    )
+
+
+def test_several_statements_have_a_side_each(named):
+    """A tuple, None where a side has nothing to say."""
+    tex = r"\mathbf b^{\mathsf T}\mathbf x=s,\quad\mathbf A\mathbf x=\mathbf r"
+    names = {"s": b @ x0, "r": A @ x0}
+    assert printed(tex, **names, other=(b @ x0, None), library=(None, A @ x0))
+    with pytest.raises(check.ClaimFails):
+        printed(tex, **names, library=(None, b))
+    with pytest.raises(ValueError, match="tuple of 2"):
+        printed(tex, **names, library=b @ x0)
+
+
+def test_a_sum_that_vanishes_is_measured_by_its_terms(named):
+    """0 has no size of its own."""
+    zero = r"\mathbf A\mathbf x-\mathbf r=\mathbf 0"
+    assert printed(zero, r=A @ x0)
+    with pytest.raises(check.ClaimFails):
+        printed(zero, r=A @ x0 * (1 + 1e-9))
+
+
+def test_an_inequality_states_its_slack(named):
+    """Or touches, or follows an equation and compares with zero."""
+    tex = r"\mathbf x^{\mathsf T}\mathbf A\mathbf x\ge c"
+    value = x0 @ A @ x0
+    assert printed(tex, c=value - 1.0, slack=1.0)
+    assert printed(tex, c=value)
+    with pytest.raises(check.ClaimFails, match="does not hold"):
+        printed(tex, c=value + 1.0, slack=-1.0)
+    with pytest.raises(check.ClaimFails, match="differ"):
+        printed(tex, c=value - 1.0, slack=1.1)
+    with pytest.raises(check.Toothless, match="state by how much"):
+        printed(tex, c=value - 1.0)
+    assert printed(r"q=\mathbf x^{\mathsf T}\mathbf A\mathbf x>0", q=value)
+
+
+def test_order_of_matrices_is_by_eigenvalues(named):
+    """The slack of a matrix is its smallest eigenvalue."""
+    low = np.linalg.eigvalsh(A)[0]
+    assert printed(r"\mathbf A\succeq c\mathbf I", c=low)
+    assert printed(r"\mathbf A\succeq c\mathbf I", c=low - 0.5, slack=0.5)
+    with pytest.raises(check.ClaimFails):
+        printed(r"\mathbf A\succeq c\mathbf I", c=low + 0.1)
+
+
+def test_a_vague_binding_states_its_error(named):
+    """A fit may be off by given_error; without teeth it is refused."""
+    near = A @ x0 + b + 1e-6
+    assert printed(r"\nabla E(\mathbf x)=\mathbf r", r=near, given_error=1e-5)
+    with pytest.raises(check.ClaimFails):
+        printed(r"\nabla E(\mathbf x)=\mathbf r", r=near)
+    with pytest.raises(check.Toothless):
+        printed(r"\nabla E(\mathbf x)=\mathbf r", r=near, given_error=1.0)
+
+
+def test_a_derivative_that_vanishes_is_not_forgiven(named):
+    """Its relative error is infinite; that must not widen the bound."""
+    with pytest.raises(check.ClaimFails):
+        printed(r"\frac{d}{dc}\mathbf x^{\mathsf T}\mathbf x=b_1", c=0.3)
+
+
+def test_a_display_is_read_from_the_page(tmp_path, monkeypatch, named):
+    """By its label, in the working directory; failures name the file."""
+    cell = {"cell_type": "markdown", "source": [f"$$ {GRADIENT} $$ (x-a)"]}
+    text = json.dumps({"cells": [cell]})
+    (tmp_path / "one.ipynb").write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert check.printed("x-a")
+    with pytest.raises(check.ClaimFails, match="one.ipynb"):
+        check.printed("x-a", other=b)
+    with pytest.raises(LookupError, match="save first"):
+        check.printed("x-b")
+
+
+def test_a_transcription_knows_what_it_was_made_from(tmp_path, monkeypatch):
+    """A changed display fails until it is transcribed again."""
+    cell = {"cell_type": "markdown", "source": ["$$ a = O(h^2) $$ (x-a)"]}
+    path = tmp_path / "one.ipynb"
+    path.write_text(json.dumps({"cells": [cell]}), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(check.ClaimFails, match="transcribe it again") as said:
+        check.transcribed("x-a", "", "a rate")
+    digest = str(said.value).split('"')[1]
+    check.transcribed("x-a", digest, "a rate")
+    with pytest.raises(ValueError, match="needs a reason"):
+        check.transcribed("x-a", digest, "")
+    monkeypatch.setenv("PRML4_UNGUARDED", "1")
+    check.transcribed("x-a", "another", "a rate")
+
+
+def test_names_are_forgotten_at_the_next_given():
+    """Nothing of one section leaks into the next."""
+    names = check.given(x=x0)
+    check.given(b=b)
+    with pytest.raises(check.Unreadable, match="x is unbound"):
+        printed(r"\mathbf x=\mathbf x")
+    check.given(**names)
+    assert printed(r"\mathbf x=\mathbf x")
+    check.given()
+
+
+@pytest.mark.parametrize("decades", [0, 6, 12])
+def test_a_gradient_may_be_printed_as_zero(decades):
+    """However curved the error is: it is small to the slopes nearby."""
+    Q = np.linalg.qr(A)[0]
+    H = Q * np.logspace(0, decades, 3) @ Q.T
+    names = {"E": lambda w: (w - b) @ H @ (w - b) / 2}
+    tex = r"\nabla E(\hat{\mathbf w})=\mathbf 0"
+    assert check.printed("x-a", tex=tex, w_hat=b, **names)
+    with pytest.raises(check.ClaimFails):
+        check.printed("x-a", tex=tex, w_hat=b + 0.01 * Q[:, 2], **names)

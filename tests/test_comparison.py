@@ -11,7 +11,10 @@ from hypothesis.extra.numpy import arrays
 from scipy import optimize, stats
 from sklearn import metrics, model_selection
 
-from prml4 import check, comparison, data, gaussian, logistic, worlds
+from prml4 import check, comparison, gaussian, logistic
+from prml4.models import data
+from prml4.numerics.newton import NotConverged
+from prml4.studies import worlds
 
 
 @pytest.fixture
@@ -56,7 +59,7 @@ def test_what_was_called_impossible_and_happened_costs_everything():
         losses = comparison.log_losses([0.5, 1.0], [1, 0])
     np.testing.assert_allclose(losses, [np.log(2), np.inf])
     assert comparison.score(losses).value == np.inf
-    assert comparison.score(losses).error == np.inf
+    assert comparison.score(losses).standard_error == np.inf
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert comparison.log_losses([0.0, 1.0], [0, 1]).max() == 0
@@ -67,7 +70,7 @@ def test_score_is_mean_and_standard_error():
     losses = np.array([0.3, 0.1, 0.9, 0.4])
     found = comparison.score(losses)
     assert found.value == pytest.approx(losses.mean())
-    assert found.error == pytest.approx(stats.sem(losses))
+    assert found.standard_error == pytest.approx(stats.sem(losses))
     assert found.N == 4
     assert str(found) == "0.4250 ± 0.1702"
 
@@ -80,7 +83,7 @@ def test_standard_error_squared_is_unbiased():
         weight = np.prod(p[list(j)])
         found = comparison.score(values[list(j)])
         mean += weight * found.value
-        variance += weight * found.error**2
+        variance += weight * found.standard_error**2
         risk += weight * (found.value - p @ values) ** 2
     assert mean == pytest.approx(p @ values)
     assert variance == pytest.approx(risk)
@@ -89,8 +92,8 @@ def test_standard_error_squared_is_unbiased():
 @pytest.mark.parametrize(
     ("P", "t", "says"),
     [
-        ([0.5, 1.2], [0, 1], "in \\[0, 1\\]"),
-        ([-0.1, 0.2], [0, 1], "in \\[0, 1\\]"),
+        ([0.5, 1.2], [0, 1], "probabilities >= 0"),
+        ([-0.1, 0.2], [0, 1], "probabilities >= 0"),
         ([[0.5, 0.4]], [0], "sum 1"),
         ([[1.0]], [0], "two classes"),
         ([0.5, np.nan], [0, 1], "finite"),
@@ -231,11 +234,12 @@ def test_estimated_prior_maximises_the_likelihood(rng):
 
 
 def test_prior_of_an_absent_class_does_not_settle(rng):
-    """It falls for ever, and the error says so; so do wrong priors."""
+    """It falls for ever, and a warning says so; wrong priors are refused."""
     P = np.full((5, 2), 0.5)
     P[:, 0], P[:, 1] = 0.6, 0.4
-    with pytest.raises(ValueError, match="after 20 steps"):
-        comparison.estimate_prior(P, [0.5, 0.5], max_iter=20)
+    with pytest.warns(NotConverged, match="after 20 steps"):
+        found = comparison.estimate_prior(P, [0.5, 0.5], max_iter=20)
+    assert found[1] < 0.01 and found.sum() == pytest.approx(1)
     for bad in ([0.5, 0.6], [1.0, 0.0], [1.0], [0.2, 0.3, 0.5]):
         with pytest.raises(ValueError, match="prior must"):
             comparison.shift_prior(P, [0.5, 0.5], bad)
@@ -266,10 +270,10 @@ def test_folds_are_drawn_at_random(rng):
     fold = np.array([comparison.folds(rng, t, 2) for _ in range(3000)])
     together = (fold[:, :1] == fold[:, 1:4]).mean(axis=0)
     np.testing.assert_allclose(together, 1 / 3, atol=0.05)
-    with pytest.raises(ValueError, match="from 2 to 4"):
+    with pytest.raises(ValueError, match="F must be at most 4"):
         comparison.folds(rng, t, 5)
     for F in (1, 2.5):
-        with pytest.raises(ValueError, match="from 2 to 4"):
+        with pytest.raises(ValueError, match="F must be"):
             comparison.folds(rng, t, F)
 
 
@@ -328,7 +332,9 @@ def test_methods_equal_scikit_learn(rng):
     held = comparison.regression(X, t, alpha=1.0)(X)
     w = logistic.fit(data.with_bias(X), t, alpha=0.5).w
     np.testing.assert_allclose(
-        held[:, 1], logistic.predict_proba(data.with_bias(X), w), atol=1e-8
+        held[:, 1],
+        logistic.predict_proba(w, data.with_bias(X))[:, 1],
+        atol=1e-8,
     )
     for learn in (comparison.qda, comparison.naive):
         assert learn(X, t)(X).shape == (200, 2)

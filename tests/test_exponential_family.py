@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from prml4 import exponential_family as ef
-from prml4 import families
+from prml4.models import families
 
 
 def sample(rng, N=60):
@@ -368,7 +368,7 @@ def test_bad_labels(t):
 
 def test_a_class_without_estimate_is_named():
     """Which class, and what may help."""
-    with pytest.raises(ef.BoundaryError, match="^class 1: Gaussian.* A prior"):
+    with pytest.raises(ef.BoundaryError, match="^class 1: Gaussian.*a prior"):
         ef.fit_classes(families.gaussian(), [1, 2, 3, 3], [0, 0, 1, 1])
 
 
@@ -412,7 +412,7 @@ def test_gamma_fits_in_any_unit(unit, rng):
     np.testing.assert_allclose(found * [1, unit], expected, rtol=1e-9)
 
 
-@pytest.mark.filterwarnings("error::prml4.newton.NotConverged")
+@pytest.mark.filterwarnings("error::prml4.numerics.newton.NotConverged")
 @pytest.mark.parametrize("spread", [1e-3, 1e-4, 1e-5])
 def test_nearly_equal_shares_have_an_estimate(spread):
     """a + b is m (1 - m) over the variance, less one, up to O(spread^2)."""
@@ -423,7 +423,7 @@ def test_nearly_equal_shares_have_an_estimate(spread):
     assert a / (a + b) == pytest.approx(0.4 + spread / 2, abs=spread / 10)
 
 
-@pytest.mark.filterwarnings("ignore::prml4.newton.NotConverged")
+@pytest.mark.filterwarnings("ignore::prml4.numerics.newton.NotConverged")
 def test_means_without_a_newton_step_are_refused():
     """So near the boundary that the covariance is singular in floats."""
     f = replace(families.beta(), covariance=lambda eta: np.zeros((2, 2)))
@@ -440,3 +440,22 @@ def test_scaled_columns_may_be_counts_or_lengths(s):
     expected += stats.gamma(2.0, scale=s).logpdf(x[:, 1])
     found = ef.log_density(f, x, [1.0, 2.0, -1.0])
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_spread_lost_far_from_zero_is_not_called_constant():
+    """1e18 has no digit left for a variance of 1; a prior is no help."""
+    for x in (1e9 + np.array([-1.0, 1.0]), np.full(5, 3.0)):
+        with pytest.raises(ef.BoundaryError, match="do not vary.*centre them"):
+            ef.fit(families.gaussian(), x)
+
+
+@pytest.mark.filterwarnings("ignore::prml4.exponential_family.LostDigits")
+def test_an_overflowing_parameter_is_refused(rng):
+    """1 / variance beyond the largest number: no inf, no NaN, no warning."""
+    for family, x in [
+        (families.gaussian(), 1e-160 * rng.normal(size=100)),
+        (families.multivariate_gaussian(2), 1e-160 * rng.normal(size=(100, 2))),
+        (families.gamma(), 1e-310 * rng.gamma(2, size=100)),
+    ]:
+        with pytest.raises(ValueError, match="must be of moderate size"):
+            ef.fit(family, x)

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from prml4 import irls, logistic, newton
+from prml4 import irls, logistic
+from prml4.numerics import newton
+from prml4.numerics.separation import SeparableDataWarning
 
 
 @pytest.fixture
 def data(rng):
     """Sixty rows, three columns, overlapping classes."""
     Phi = np.c_[np.ones(60), rng.standard_normal((60, 2))]
-    t = (rng.random(60) < logistic.predict_proba(Phi, [0.3, 1, -2])) * 1.0
+    t = (rng.random(60) < logistic.predict_proba([0.3, 1, -2], Phi)[:, 1]) * 1.0
     return Phi, t
 
 
@@ -31,9 +33,8 @@ def test_prior_and_weights_enter_as_rows(data, rng):
     Phi, t = data
     c, alpha, m0 = rng.random(60), np.array([0, 0.5, 2]), np.array([1, -1, 3.0])
     w = rng.standard_normal(3)
-    g = logistic.map_gradient(w, Phi, t, alpha, m0, c)
-    H = logistic.map_hessian(w, Phi, alpha, c)
     given = {"alpha": alpha, "m0": m0, "weights": c}
+    _, g, H = logistic.problem(Phi, t, **given)[0](w)
     step = irls.irls_step(w, Phi, t, **given)
     np.testing.assert_allclose(step, w - np.linalg.solve(H, g), rtol=1e-9)
     fit = irls.fit_irls(Phi, t, **given)
@@ -90,7 +91,8 @@ def test_fit_converges_quadratically(data):
     k = np.flatnonzero(e < 0.1)[0]
     assert fit.converged and fit.path.shape == (len(fit.trace), 3)
     assert e[k + 1] < 2 * e[k] ** 2 and e[k + 1] > 1e-12
-    assert fit.trace[-1] == fit.error == logistic.error(fit.w, Phi, t)
+    assert fit.trace[-1] == fit.error
+    assert fit.error == pytest.approx(logistic.error(fit.w, Phi, t))
     np.testing.assert_array_equal(fit.path[-1], fit.w)
 
 
@@ -101,7 +103,7 @@ def test_undamped_diverges_exactly_beyond_its_fixed_point():
     np.testing.assert_allclose(
         path[1:4], path[:3] - np.sinh(path[:3]), rtol=1e-9
     )
-    with pytest.warns(newton.NotConverged, match="IRLS stopped"):
+    with pytest.warns(newton.NotConverged, match="stopped after 3 steps"):
         fit = irls.fit_irls(Phi, t, w0=[2.5], damped=False)
     assert not fit.converged and fit.steps == (1.0, 1.0, 1.0)
     damped = irls.fit_irls(Phi, t, w0=[2.5])
@@ -113,8 +115,12 @@ def test_every_step_pays_its_share(data):
     """E falls by 1e-4 of what the slope promises, or the step was halved."""
     Phi, t = data
     fit = irls.fit_irls(8 * Phi, t, w0=[-1, 1, 1])
-    prior = logistic.error(fit.path[0], 8 * Phi, t)
-    assert fit.trace[0] == prior and fit.converged and min(fit.steps) < 1
+    start = logistic.error(fit.path[0], 8 * Phi, t)
+    assert (
+        fit.trace[0] == pytest.approx(start)
+        and fit.converged
+        and min(fit.steps) < 1
+    )
     for k, eta in enumerate(fit.steps):
         full = irls.irls_step(fit.path[k], 8 * Phi, t) - fit.path[k]
         slope = logistic.gradient(fit.path[k], 8 * Phi, t) @ full
@@ -143,3 +149,27 @@ def test_bad_input_is_named(data):
         irls.fit_irls(Phi, t + 1)
     with pytest.raises(ValueError, match="w0 must have shape"):
         irls.fit_irls(Phi, t, w0=[1])
+
+
+def test_separable_classes_are_named_and_not_called_converged(data):
+    """E falls for ever: rounding ends the steps, and that is no minimum."""
+    Phi, t = data
+    with pytest.warns(SeparableDataWarning, match=r"\(complete\)"):
+        fit = irls.fit_irls(Phi, Phi[:, 1] > 0)
+    assert not fit.converged and fit.separated == "complete"
+    dummy = np.zeros(60)
+    dummy[np.flatnonzero(t)[:5]] = 1
+    with pytest.warns(SeparableDataWarning, match="quasi-complete"):
+        fit = irls.fit_irls(np.c_[Phi, dummy], t)
+    assert not fit.converged and fit.separated == "quasi-complete"
+    assert irls.fit_irls(Phi, Phi[:, 1] > 0, alpha=1e-3).converged
+
+
+def test_standard_errors_are_those_of_logistic(data):
+    """The fit remembers its prior and its weights."""
+    Phi, t = data
+    how = {"alpha": [0, 1, 2.0], "weights": np.arange(60) % 3}
+    one, two = irls.fit_irls(Phi, t, **how), logistic.fit(Phi, t, **how)
+    np.testing.assert_allclose(
+        logistic.standard_errors(one, Phi), logistic.standard_errors(two, Phi)
+    )

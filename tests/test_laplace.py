@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import integrate, optimize, stats
 
-from prml4 import data, densities, laplace, logistic, newton
+from prml4 import laplace, logistic
+from prml4.models import data
+from prml4.numerics import newton
+from prml4.studies import densities
 
 
 def quartic(z):
@@ -77,7 +80,9 @@ def test_differences_stand_in_for_derivatives(given, rng):
     )
     fit = logistic.fit(Phi, t, alpha=0.5)
     np.testing.assert_allclose(q.mode, fit.w, atol=1e-8)
-    np.testing.assert_allclose(q.precision, fit.H, rtol=1e-7)
+    np.testing.assert_allclose(
+        q.precision, logistic.curvature(fit, Phi), rtol=1e-7
+    )
     assert q.log_f == pytest.approx(-fit.error, rel=1e-12)
     assert np.abs(q.gradient).max() < 1e-7
 
@@ -205,7 +210,7 @@ def test_modes_that_do_not_exist():
     """Only saddles: their error. No starts: that is said."""
     with pytest.raises(laplace.NotPositiveDefinite, match="minimum"):
         laplace.modes(double_well, [0.0])
-    with pytest.raises(ValueError, match="one start"):
+    with pytest.raises(ValueError, match="starts must hold one"):
         laplace.modes(double_well, [])
     with pytest.warns(laplace.NotGaussian) as seen:
         laplace.modes(densities.shoulder, [0.5, 0.2])
@@ -309,6 +314,39 @@ def test_no_mode_at_all():
     """ln f = w rises for ever: no curvature, and the search says so."""
     with pytest.raises(laplace.NotPositiveDefinite, match="search ended"):
         laplace.approximate(lambda w: w, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("log_f", "start"),
+    [
+        (lambda z: -np.exp(-z[0]), 0.0),
+        (lambda z: -np.logaddexp(0, -z[0]), -3.0),
+        (lambda z: -1 / z[0] if z[0] > 0 else -np.inf, 1.0),
+        (lambda w: -np.exp(-w[0]) - 0.5 * w[1] ** 2, [0.0, 1.0]),
+    ],
+)
+def test_a_limit_is_no_maximum(log_f, start):
+    """ln f rises for ever, by less than its last digit where we stop."""
+    with pytest.raises(laplace.NotPositiveDefinite, match="rises for ever"):
+        laplace.approximate(log_f, start)
+
+
+@pytest.mark.parametrize("x", [[-2.0, -1, 1, 2], [-2.0, 0, 0, 2]])
+def test_separable_data_without_a_prior_have_no_gaussian(x):
+    """Chapter 7 refuses them too; the limit of ln p is reached by rounding."""
+    Phi, t = data.with_bias(x), np.array([0.0, 0, 1, 1])
+    given = {
+        name: laplace.minus(partial(given, Phi=Phi, **more))
+        for name, given, more in [
+            ("gradient", logistic.gradient, {"t": t}),
+            ("hessian", logistic.hessian, {}),
+        ]
+    }
+    for options in (given, {"gradient": given["gradient"]}, {}):
+        with pytest.raises(laplace.NotPositiveDefinite):
+            laplace.approximate(
+                lambda w: -logistic.error(w, Phi, t), [0.0, 0.0], **options
+            )
 
 
 def test_an_interrupted_search_warns():
@@ -507,7 +545,7 @@ def test_remainder_is_what_quadrature_says():
         lambda w: 0.7 - 0.5 * w @ q.precision @ w, q, reach=8, step=1.0
     )
     assert abs(gap) < 1e-7
-    with pytest.raises(ValueError, match="M = 4"):
+    with pytest.raises(ValueError, match="at most 3 for a grid; got 4"):
         laplace.remainder(np.sum, laplace.at_mode(np.zeros(4), 0, np.eye(4)))
 
 
@@ -528,7 +566,7 @@ def test_real_data_against_quadrature():
     gap = laplace.remainder(log_f, q)
     assert abs(gap) < 0.1
     S = q.covariance
-    p = logistic.predict_proba(Phi, q.mode)
+    p = logistic.predict_proba(q.mode, Phi)[:, 1]
     r = p * (1 - p)
     third = -r * (1 - 2 * p)
     fourth = -r * (1 - 6 * p + 6 * p**2)

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import eigh
-from scipy.optimize import minimize
+from scipy.optimize import brute
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
-from prml4 import data, gaussian
+from prml4 import gaussian
 from prml4 import least_squares as ls
-from prml4.data import with_bias
+from prml4.models import data
+from prml4.models.data import with_bias
 
 FIVE = np.array([-1.0, -0.5, 0.5, 1.0, 60.0])  # separable, but not by a fit
 SIGNS = np.array([-1.0, -1.0, 1.0, 1.0, 1.0])
@@ -173,16 +174,6 @@ def test_a_penalty_lost_in_rounding_is_refused(points):
     assert W[1] == pytest.approx(1, rel=1e-6)
 
 
-def test_row_order_changes_nothing_and_repeats_act_as_weights(points, rng):
-    """Row n twice is the error with that square counted twice."""
-    Phi, t = with_bias(points[0]), points[1]
-    W = ls.fit(Phi, t).W
-    order = rng.permutation(len(t))
-    np.testing.assert_allclose(ls.fit(Phi[order], t[order]).W, W, atol=1e-13)
-    twice = ls.fit(np.vstack([Phi, Phi]), np.r_[t, t])
-    np.testing.assert_allclose(twice.W, W, atol=1e-13)
-
-
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_fit_depends_on_moments_only(points, shared):
     """pi_k V^{-1} (m_k - m) from the sample's own moments is the fit."""
@@ -310,7 +301,7 @@ def test_a_row_that_determines_a_weight_cannot_be_left_out():
     with pytest.raises(ValueError, match="row 2 alone .* column 1 is zero"):
         ls.leave_one_out(Phi, SIGNS)
     assert np.isfinite(ls.leave_one_out(Phi, SIGNS, alpha=1)).all()
-    with pytest.raises(ValueError, match="row 0 alone .* 1 rows cannot"):
+    with pytest.raises(ValueError, match="row 0 alone .* got 1 rows for"):
         ls.leave_one_out(np.eye(2), [0.0, 1])
 
 
@@ -364,14 +355,23 @@ def test_criterion_and_its_gradient(points, rng):
 
 
 def test_fishers_direction_has_no_better(pair):
-    """Against an optimiser that only evaluates the criterion."""
+    """Against all directions of a hemisphere, the best of them improved.
+
+    Lengths do not count; a search that may change them can run away. The
+    simplex ends near the best angles: J, flat there, is right to 1e-6.
+    """
     S_W, S_B = ls.scatter(*pair)
     w = ls.fisher_direction(*pair)
     delta = pair[0][pair[1] == 1].mean(0) - pair[0][pair[1] == 0].mean(0)
     np.testing.assert_allclose(w, np.linalg.solve(S_W, delta))
     best = ls.criterion(w, S_B, S_W)
-    found = minimize(lambda v: -ls.criterion(v, S_B, S_W), np.ones(3))
-    assert best * (1 - 1e-6) < -found.fun < best * (1 + 1e-12)
+
+    def loss(angles):
+        (c, d), (s, r) = np.cos(angles), np.sin(angles)
+        return -ls.criterion([c, s * d, s * r], S_B, S_W)
+
+    found = -loss(brute(loss, [(0, np.pi), (0, np.pi)]))
+    assert best * (1 - 1e-6) < found < best * (1 + 1e-12)
 
 
 def test_regression_finds_fishers_direction(pair):
@@ -469,7 +469,7 @@ def test_equal_means_are_refused(rng):
     E = rng.standard_normal((20, 2))
     for shift in (0.0, 1e5):
         X = np.vstack([E, E]) + shift
-        with pytest.raises(ValueError, match="class means coincide"):
+        with pytest.raises(ValueError, match="class means that differ"):
             ls.fit_fisher(X, np.repeat([0, 1], 20))
 
 
@@ -504,20 +504,7 @@ LABELS = [0, 1, 0, 1, 0, 1]
 @pytest.mark.parametrize(
     "Phi, t, more, said",
     [
-        (GOOD * np.nan, LABELS, {}, "Phi must be finite.*nan"),
-        (np.where(GOOD == 4, np.inf, GOOD), LABELS, {}, r"inf at \[2, 1\]"),
-        (GOOD[:0], [], {}, r"at least one row.*got shape \(0, 2\)"),
-        (GOOD[0], [0, 1], {}, r"got shape \(2,\)"),
-        (GOOD.astype(str), LABELS, {}, "Phi must hold real numbers"),
-        (GOOD, [0] * 6, {}, "at least two classes"),
-        (GOOD, [0, 2] * 3, {}, "class 1 has no rows"),
-        (GOOD, LABELS, {"K": 3}, "class 2 has no rows"),
-        (GOOD, [-1, 1] * 3, {}, r"got \{-1, 1\}"),
-        (GOOD, [0, 1, 0.5] * 2, {}, "class numbers"),
-        (GOOD, [0, np.nan] * 3, {}, "class numbers"),
-        (GOOD, [0, 1], {}, r"t must have shape \(6,\)"),
-        (GOOD, LABELS, {"alpha": -1}, "alpha must be >= 0"),
-        (GOOD, LABELS, {"alpha": [1, 1, 1]}, r"alpha .*shape \(2,\)"),
+        (GOOD, LABELS, {"K": 3}, "no row of class 2"),
         (GOOD[:, [0, 1, 1]], LABELS, {}, "column . is a combination of"),
         (
             GOOD[:, [0, 1, 1]],
@@ -526,7 +513,7 @@ LABELS = [0, 1, 0, 1, 0, 1]
             "combination of 2|1",
         ),
         (GOOD * [1, 0], LABELS, {}, "column 1 is zero"),
-        (GOOD[:2] @ np.ones((2, 3)), [0, 1], {}, "2 rows cannot determine 3"),
+        (GOOD[:2] @ np.ones((2, 3)), [0, 1], {}, "got 2 rows for 3 weights"),
     ],
 )
 def test_bad_input_to_the_fit_is_named(Phi, t, more, said):
@@ -556,11 +543,11 @@ def test_bad_targets_are_named(T, said):
 @pytest.mark.parametrize(
     "t, said",
     [
-        ([], r"got \(0,\)"),
-        (1.0, r"got \(\)"),
-        ([[0, 1]], r"got \(1, 2\)"),
-        ([0], "class numbers|class 1 has no rows"),
-        ([0, 0], "at least two classes|class 1 has no rows"),
+        ([], r"got shape \(0,\)"),
+        (1.0, r"got shape \(\)"),
+        ([[0, 1]], r"got shape \(1, 2\)"),
+        ([0], "class numbers|no row of class 1"),
+        ([0, 0], "at least two classes|no row of class 1"),
         ([0, 2], "t must hold|class 1"),
     ],
 )
@@ -578,7 +565,7 @@ def test_bad_labels_are_named(t, said):
     [
         (GOOD * np.nan, LABELS, "X must be finite"),
         (GOOD[:0], [], "at least one row"),
-        (GOOD, [0] * 6, "at least two classes|class 1 has no rows"),
+        (GOOD, [0] * 6, "at least two classes|no row of class 1"),
         (GOOD, [0, 1], r"t must have shape \(6,\)"),
         (GOOD, [0, -1] * 3, "class numbers"),
     ],
@@ -588,33 +575,10 @@ def test_bad_input_to_fisher_is_named(call, X, t, said):
         call(X, t)
 
 
-@pytest.mark.parametrize(
-    "Phi, said",
-    [
-        (np.where(GOOD == 4, np.nan, GOOD), r"Phi must be finite.*nan at"),
-        (np.where(GOOD == 4, np.inf, GOOD), r"Phi must be finite.*inf at"),
-        (GOOD[:, :1], r"Phi must have 2 columns.*got shape \(6, 1\)"),
-        (GOOD[:0], r"at least one row.*got shape \(0, 2\)"),
-        (GOOD[0], r"got shape \(2,\)"),
-        (GOOD.astype(str), "Phi must hold real numbers"),
-    ],
-)
-def test_bad_rows_to_predict_for_are_named(Phi, said):
-    """A NaN would otherwise be given to class 0 without a word."""
-    fit = ls.fit(GOOD, LABELS)
-    for call in (
-        lambda Phi: ls.predict(fit.W, Phi),
-        lambda Phi: ls.outputs(fit.W[:, 0], Phi),
-        lambda Phi: ls.leverage(fit, Phi),
-    ):
-        with pytest.raises(ValueError, match=said):
-            call(Phi)
-
-
 def test_bad_rows_to_project_are_named(points):
     X, t = points
     fisher = ls.fit_fisher(X, t)
-    with pytest.raises(ValueError, match="X must have 3 columns"):
+    with pytest.raises(ValueError, match="X must have D = 3 columns"):
         ls.project(fisher, X[:, :2])
     with pytest.raises(ValueError, match="X must be finite"):
         ls.project(fisher, X * np.nan)
@@ -664,39 +628,6 @@ def test_a_constant_feature_is_named():
     """GOOD's first column has no scatter within the classes."""
     with pytest.raises(ValueError, match="feature 0 is constant"):
         ls.fit_fisher(GOOD, LABELS)
-
-
-@pytest.mark.parametrize("how", ["read-only", "strided", "Fortran", "lists"])
-def test_arrays_of_any_layout_give_the_same_and_stay_as_they_are(points, how):
-    """Inputs are never modified."""
-    X, t = with_bias(points[0]), points[1].astype(float)
-    W, F = ls.fit(X, t).W, ls.fit_fisher(X[:, 1:], t).W
-    loo = ls.leave_one_out(X, t)
-    if how == "read-only":
-        X.flags.writeable = t.flags.writeable = False
-    A, b = X, t
-    if how == "strided":
-        A, b = np.repeat(X, 2, axis=0)[::2], np.repeat(t, 2)[::2]
-    if how == "Fortran":
-        A = np.asfortranarray(X)
-    if how == "lists":
-        A, b = X.tolist(), t.tolist()
-    before = np.array(A), np.array(b)
-    np.testing.assert_allclose(ls.fit(A, b).W, W, atol=1e-14)
-    np.testing.assert_allclose(ls.leave_one_out(A, b), loo, atol=1e-13)
-    inputs = np.asarray(A)[:, 1:] if how != "lists" else X[:, 1:].tolist()
-    np.testing.assert_allclose(ls.fit_fisher(inputs, b).W, F, atol=1e-12)
-    np.testing.assert_array_equal(A, before[0])
-    np.testing.assert_array_equal(b, before[1])
-
-
-def test_single_precision_and_integers_are_taken_as_float64():
-    """The numbers are exact in both."""
-    W = ls.fit(GOOD, LABELS).W
-    for kind in ("f4", "i8", "i1"):
-        found = ls.fit(GOOD.astype(kind), np.array(LABELS, kind)).W
-        np.testing.assert_array_equal(found, W)
-        assert found.dtype == np.float64
 
 
 @given(st.integers(2, 5), st.integers(1, 4), st.integers(0, 9999))

@@ -1,0 +1,67 @@
+"""Random problems for probit.fit, with flipped labels too, and fit_noise.
+
+With flipped labels E is not convex: there an end that another start beats is
+counted, and only a beaten end of a convex fit is a failure.
+"""
+
+import numpy as np
+
+from prml4 import logistic, probit
+from prml4.models.likelihoods import CLOGLOG, LOGISTIC, PROBIT, flipped
+from prml4.numerics import newton
+from tests.campaigns.problems import attempt, decrement, draw, oddities
+
+STOP = {"tol": newton.ROUNDING, "max_iter": 100}
+
+
+def trial(rng, well):
+    """One problem by the fit of a likelihood, flipped or not, or of both."""
+    p = draw(rng, well)
+    base = [PROBIT, LOGISTIC, CLOGLOG][rng.integers(3)]
+    # well posed is plain alone: with wrong labels E need not have a minimum
+    way = "plain" if well else rng.choice(["plain", "flipped", "both"])
+    likelihood = flipped(base, 0.1) if way == "flipped" else base
+    fit = probit.fit_noise if way == "both" else probit.fit
+
+    def one():
+        return fit(p.Phi, p.t, likelihood=likelihood, **p.options)
+
+    found, said = attempt(one)
+    labels = [said, f"{way} {said}", *oddities(p.Phi, p.t)]
+    if found is None:
+        return labels
+    labels += ["separable"] * bool(found.separated)
+    assert np.isfinite(found.w).all(), "weights that are not finite"
+    objective, t = logistic.problem(
+        p.Phi, p.t, p.alpha, None, p.weights, found.likelihood
+    )
+    E = objective(found.w, order=1)[0]
+    assert abs(E - found.error) <= 1e-9 * (1 + E), "another error than E(w)"
+    if found.converged:
+        left = decrement(*theta(found, objective, t, base, way), E)
+        assert left <= 1e-10, f"decrement {left}"
+        if beaten(rng, found, objective, t):
+            assert way != "plain", "a convex fit is beaten"
+            labels += ["beaten", f"{way} beaten"]
+    return labels
+
+
+def theta(found, objective, t, base, way):
+    """Gradient and information, by w or by w and epsilon where that is free."""
+    if way != "both" or found.epsilon == 0:
+        return found.gradient, found.information
+    at = np.append(found.w, found.epsilon)
+    g = probit.joint_gradient(at, objective.Phi, t, base, objective.weights)
+    return g + np.append(objective.alpha * found.w, 0), found.information
+
+
+def beaten(rng, found, objective, t):
+    """Does a way down from another of five starts end at a lower minimum?"""
+    size = np.abs(objective.Phi).max(axis=0)
+    size[size == 0] = 1
+    for scale in (0, 1, 1, 5, 5):
+        w = scale * rng.standard_normal(len(size)) / size
+        end = probit._descent(objective, t, found.likelihood, [w], STOP)
+        if end.converged and end.error < found.error - 1e-6 * (1 + end.error):
+            return True
+    return False

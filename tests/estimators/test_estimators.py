@@ -1,0 +1,209 @@
+"""The faces keep scikit-learn's contract, and change nothing behind them."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from prml4 import (
+    bayes_logistic,
+    estimators,
+    gaussian,
+    logistic,
+    naive_bayes,
+    probit,
+)
+from prml4.models import data, kernels
+from prml4.models.likelihoods import PROBIT, flipped
+from prml4.studies import precision
+
+# most of the time of a Gaussian process is the search for its kernel
+SHORT = {"max_iter": 3}
+EVERY = [
+    getattr(estimators, name)(**SHORT if "Process" in name else {})
+    for name in estimators.__all__
+]
+MULTINOMIAL = estimators.MultinomialNaiveBayes
+NAMES = [type(e).__name__ for e in EVERY]
+# What the checks are made of, and short searches, give reason to warn: labels
+# without any pattern, separated classes, three steps.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::prml4.studies.precision.NoBestPrecision",
+    "ignore::prml4.studies.precision.NoBestVariance",
+    "ignore::prml4.numerics.newton.NotConverged",
+)
+
+
+@pytest.fixture(scope="module")
+def tumours():
+    """Six features of 569 tumours, labelled by words, as a data frame."""
+    found = data.breast_cancer_mean()
+    X = pd.DataFrame(found.X[:, :6], columns=list(found.names[:6]))
+    return X, np.where(found.t == 1, "malignant", "benign")
+
+
+def scaled(X, estimator):
+    """In standard deviations; from the smallest value where counts are due."""
+    low = X.min() if isinstance(estimator, MULTINOMIAL) else X.mean()
+    return (X - low) / X.std()
+
+
+@parametrize_with_checks(EVERY)
+def test_scikit_learns_own_checks(estimator, check):
+    """No check is expected to fail."""
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=NAMES)
+def test_a_pipeline_learns_tumours(estimator, tumours):
+    """Nine in ten rows that were not seen are right, for every model."""
+    X, y = tumours[0].iloc[::3], tumours[1][::3]
+    words = isinstance(estimator, MULTINOMIAL)  # one word for each fifth
+    scaler = KBinsDiscretizer(
+        5, encode="onehot-dense", quantile_method="averaged_inverted_cdf"
+    )
+    scaler = scaler if words else StandardScaler()  # fmt: skip
+    model = make_pipeline(scaler, clone(estimator))
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.85
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=NAMES)
+def test_any_labels_will_do(estimator, tumours):
+    """Words, numbers far apart and booleans: the same rows are told apart."""
+    X, words = tumours[0].iloc[:80], tumours[1][:80]
+    X = scaled(X, estimator)
+    far = np.where(words == "malignant", 70, -3)
+    by_word = clone(estimator).fit(X, words).predict(X)
+    by_number = clone(estimator).fit(X, far).predict(X)
+    by_truth = clone(estimator).fit(X, far == 70).predict(X)
+    np.testing.assert_array_equal(by_word == "malignant", by_number == 70)
+    np.testing.assert_array_equal(by_number == 70, by_truth)
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=NAMES)
+def test_a_pickled_estimator_predicts_the_same(estimator, tumours):
+    """To the bit, and it remembers the names of the columns."""
+    X, y = tumours[0].iloc[:80], tumours[1][:80]
+    X = scaled(X, estimator)
+    model = clone(estimator).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+    assert list(again.feature_names_in_) == list(X.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(X[X.columns[::-1]])
+
+
+def test_the_faces_are_those_of_the_chapters(tumours):
+    """Probabilities equal those of the chapter's functions, to rounding."""
+    X, y = tumours[0].to_numpy(), tumours[1]
+    X, t = data.standardise(X)[0], (y == "malignant").astype(float)
+    Phi, alpha = data.with_bias(X), np.append(0.0, np.full(6, 2.0))
+    noisy = flipped(PROBIT, 0.02)
+    lda, plain = gaussian.fit_lda(X, t), logistic.fit(Phi, t, alpha=alpha)
+    doubting = probit.fit(Phi, t, alpha=alpha, likelihood=noisy)
+    pairs = (
+        (estimators.LinearDiscriminant(), gaussian, lda, X),
+        (estimators.Logistic(2.0), logistic, plain, Phi),
+        (estimators.Probit(0.02, 2.0), probit, doubting, Phi),
+    )
+    for face, chapter, fit, rows in pairs:
+        np.testing.assert_allclose(
+            face.fit(X, y).predict_proba(X), chapter.predict_proba(fit, rows)
+        )
+
+
+def test_words_are_counted_as_in_chapter_4(tumours):
+    """To rounding; a negative count is refused as scikit-learn refuses it."""
+    face, (X, y) = MULTINOMIAL(0.5), tumours
+    X = (10 * scaled(X, face)).to_numpy().round()
+    fit = naive_bayes.fit_multinomial(X, y == "malignant", pseudo_count=0.5)
+    np.testing.assert_allclose(
+        face.fit(X, y).predict_proba(X), naive_bayes.predict_proba(fit, X)
+    )
+    with pytest.raises(ValueError, match="Negative values in data"):
+        face.fit(-X, y)
+
+
+def test_the_evidence_chooses_the_precision(tumours):
+    """As chapter 15's search does; the constant's precision stays."""
+    X = StandardScaler().fit_transform(tumours[0])
+    Phi, t = data.with_bias(X), (tumours[1] == "malignant").astype(float)
+    found = precision.maximise_evidence(
+        Phi,
+        t,
+        groups=np.append(-1, np.zeros(6, int)),
+        alpha=np.append(1e-2, np.ones(6)),
+    )
+    face = estimators.BayesianLogistic().fit(X, tumours[1])
+    np.testing.assert_allclose(face.alpha_, found.alpha[-1])
+    np.testing.assert_allclose(
+        face.predict_proba(X),
+        bayes_logistic.predict_proba(found.posterior, Phi),
+    )
+
+
+def test_grid_search_finds_a_precision(tumours):
+    """A parameter of a step, chosen by held-out rows."""
+    model = make_pipeline(StandardScaler(), estimators.Logistic())
+    grid = {"logistic__alpha": [1e-3, 1.0, 1e3]}
+    search = GridSearchCV(model, grid, cv=3, scoring="neg_log_loss")
+    found = search.fit(*tumours).best_params_["logistic__alpha"]
+    assert found < 1e3
+
+
+@pytest.mark.parametrize("face", ["LeastSquares", "QuadraticDiscriminant"])
+def test_calibration_takes_outputs_and_probabilities(face, tumours):
+    """What has no probabilities gets some; they are better than a coin's."""
+    model = CalibratedClassifierCV(getattr(estimators, face)(), cv=3)
+    p = model.fit(*tumours).predict_proba(tumours[0])[:, 1]
+    t = tumours[1] == "malignant"
+    assert -np.mean(stats.bernoulli.logpmf(t, p)) < 0.3
+
+
+@pytest.mark.parametrize("likelihood", ["logistic", "probit"])
+@pytest.mark.parametrize("method", ["Laplace", "EP"])
+def test_gaussian_processes_take_any_kernel(method, likelihood, tumours):
+    """A function that makes one, or the kernel; theta stays if told to."""
+    X = StandardScaler().fit_transform(tumours[0])[:60]
+    Class = getattr(estimators, "GaussianProcess" + method)
+    shared = {"theta": [0.5], "optimise": False, "likelihood": likelihood}
+    one = Class(kernels.matern, **shared).fit(X, tumours[1][:60])
+    two = Class(kernels.matern(), **shared).fit(X, tumours[1][:60])
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    np.testing.assert_array_equal(one.theta_, [0.5])
+
+
+def test_laplace_agrees_with_scikit_learn(tumours):
+    """One kernel, no search: evidence to 1e-6, what its Newton stops at."""
+    X = StandardScaler().fit_transform(tumours[0])[:120]
+    y = tumours[1][:120]
+    theirs = GaussianProcessClassifier(1.0 * RBF(2.0), optimizer=None)
+    theirs.fit(X, y)
+    theta = [0.0, np.log(2.0)]
+    ours = estimators.GaussianProcessLaplace(theta=theta, optimise=False)
+    evidence = theirs.log_marginal_likelihood_value_
+    assert ours.fit(X, y).log_evidence_ == pytest.approx(evidence, rel=1e-4)
+
+
+def test_weights_are_repetitions(tumours):
+    """A row of weight 2 is a row twice; one of weight 0 is not there."""
+    X = StandardScaler().fit_transform(tumours[0])[:90]
+    y, weight = tumours[1][:90], np.arange(90) % 3
+    rows = np.repeat(np.arange(90), weight)
+    for face in EVERY:
+        if isinstance(face, estimators._Linear):
+            one = clone(face).fit(X, y, sample_weight=weight)
+            two = clone(face).fit(X[rows], y[rows])
+            np.testing.assert_allclose(
+                one.predict_proba(X), two.predict_proba(X), rtol=1e-6
+            )

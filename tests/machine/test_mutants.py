@@ -1,0 +1,161 @@
+"""The planter of faults plants them, and counts who notices."""
+
+import ast
+import json
+import os
+
+import pytest
+
+from prml4.numerics.special import softplus
+from tools import journal, mutants
+
+
+def written(text):
+    """What might have been written instead of an expression."""
+    tree = ast.parse(text, mode="eval")
+    nodes = list(ast.walk(tree.body))
+    return {
+        ast.unparse(mutants.substitute(tree, k + 1, new))
+        for k, node in enumerate(nodes)
+        for new in mutants.alternatives(node)
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("a - b", {"a + b", "a", "b"}),
+        ("-a", {"a"}),
+        ("0.5 * x", {"0.5 / x", "1.0 * x"}),
+        ("2 * x", {"2 / x", "1 * x", "3 * x"}),
+        ("A.T @ b", {"A @ b"}),
+        ("x[1]", {"x[0]", "x[2]"}),
+        ("a <= b", {"a < b"}),
+        ("a == b", {"a != b"}),
+        ("np.sum(x)", {"np.mean(x)"}),
+        ("f(y)", {"f(1 - y)"}),
+        ("f(N)", {"f(N - 1)"}),
+        ("a and b", {"a or b"}),
+    ],
+)
+def test_the_faults_of_an_expression(text, faults):
+    """Sign, factor, index, term, transposition, comparison, target."""
+    assert written(text) == faults
+
+
+def test_messages_signatures_and_tolerances_are_spared():
+    """A fault in the wording of an error is no fault of mathematics."""
+    tree = ast.parse(
+        "def f(x=1):\n"
+        "    if x:\n"
+        "        raise ValueError(f'{x - 2}')\n"
+        "    return x <= 3 + 1e-9 * (1 + x)"
+    )
+    skipped = mutants.spared(tree)
+    constants = {
+        n.value: id(n) in skipped
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Constant)
+    }
+    assert not constants.pop(3)
+    assert all(constants.values())
+
+
+def test_a_fault_reaches_those_who_imported_the_function():
+    """The code of the function is replaced, not the name in its module."""
+    faults = mutants.mutants("special", "softplus")
+    assert faults
+    pid = os.fork()
+    if not pid:
+        before = softplus(1.0)
+        mutants.plant(faults[0])
+        os._exit(0 if softplus(1.0) != before else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def fault(name):
+    """A mutant that is never planted."""
+    return mutants.Mutant("special", name, "x = a", "a → b", ast.parse("0"))
+
+
+@pytest.mark.parametrize(("survivors", "failed"), [(3, False), (4, True)])
+def test_fewer_than_97_in_100_fail(
+    monkeypatch, capsys, tmp_path, survivors, failed
+):
+    """97 of 100 noticed are enough, 96 are not."""
+    codes = [mutants.SURVIVED] * survivors
+    codes += [mutants.BY_CHECKS] * (100 - survivors)
+    verdicts = {fault(f"f{k}"): code for k, code in enumerate(codes)}
+    monkeypatch.setattr(mutants, "run_module", lambda *module: verdicts)
+    monkeypatch.setattr(mutants, "equivalents", lambda stem: [])
+    monkeypatch.setattr(mutants, "RESULTS", tmp_path / "mutants.json")
+    monkeypatch.setattr(mutants, "JOURNAL", tmp_path / "journal")
+    assert mutants.main(["special"]) is failed
+    assert f"{100 - survivors} of 100 noticed" in capsys.readouterr().out
+
+
+def test_equivalent_faults_are_left_out_while_they_survive():
+    """An entry that excuses nothing is counted as such."""
+    kept, noticed = fault("f"), fault("g")
+    verdicts = {kept: mutants.SURVIVED, noticed: mutants.BY_TESTS}
+    entries = [
+        mutants.Equivalent(m.function, "a → …", "why", "x…")
+        for m in (kept, noticed)
+    ]
+    found = mutants.report(verdicts, entries)
+    assert (found["planted"], found["killed"]) == (1, 1)
+    assert [e["count"] for e in found["equivalent"]] == [1, 0]
+
+
+def test_a_run_of_one_module_keeps_the_others(monkeypatch, tmp_path):
+    """Figures are renewed module by module."""
+    monkeypatch.setattr(mutants, "RESULTS", tmp_path / "mutants.json")
+    mutants.keep({"irls": {"planted": 1}, "special": {"planted": 2}})
+    mutants.keep({"special": {"planted": 3}})
+    kept = json.loads(mutants.RESULTS.read_text("utf-8"))
+    assert kept == {"irls": {"planted": 1}, "special": {"planted": 3}}
+
+
+def test_a_fault_is_known_by_its_statement():
+    """Lines may move; a statement that is another is not excused."""
+    entry = mutants.Equivalent("special.f", "a → b", "why", "x = a")
+    assert entry.covers(fault("f"))
+    other = mutants.Mutant("special", "f", "y = a", "a → b", ast.parse("0"))
+    assert not entry.covers(other)
+    found = mutants.mutants("special", "softplus")
+    assert all("line" not in m.fault and m.statement for m in found)
+
+
+def test_a_module_goes_on_where_it_was(monkeypatch, tmp_path):
+    """What is in the journal is not tried again."""
+    tried = []
+    monkeypatch.setattr(mutants, "limit", lambda *any: 60)
+    monkeypatch.setattr(mutants, "trial", lambda *any: mutants.BY_TESTS)
+    start = mutants.start
+    monkeypatch.setattr(
+        mutants, "start", lambda m, *how: tried.append(m) or start(m, *how)
+    )
+    faults = mutants.mutants("special", "softplus")
+    done = journal.Journal(tmp_path / "journal", "a")
+    done.add(faults[0].key, mutants.SURVIVED)
+    done.read()
+    named = [("softplus", {})]
+    verdicts = mutants.run_module("special", named, done)
+    assert [m.key for m in tried] == [m.key for m in faults[1:]]
+    codes = [mutants.SURVIVED, *[mutants.BY_TESTS] * len(tried)]
+    assert list(verdicts.values()) == codes
+
+
+def test_a_fault_that_never_ends_is_noticed(monkeypatch, tmp_path):
+    """After so many seconds of work, however long it waited for them."""
+
+    def endless(*any):
+        while True:
+            pass
+
+    monkeypatch.setattr(mutants, "trial", endless)
+    monkeypatch.setattr(mutants, "limit", lambda *any: 1)
+    done = journal.Journal(tmp_path / "journal", "a")
+    monkeypatch.setattr(mutants, "mutants", lambda *any: [fault("f")])
+    verdicts = mutants.run_module("special", [("f", {})], done)
+    assert list(verdicts.values()) == [mutants.BY_CHECKS]

@@ -1,0 +1,145 @@
+"""numerics.cubature: known integrals, and a second quadrature."""
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+from prml4 import laplace
+from prml4.numerics import cubature, special
+
+
+def gaussian_times(M):
+    """A correlated Gaussian (unnormalised) in M dimensions."""
+    B = np.eye(M) + 0.4 * np.ones((M, M))
+    m = np.arange(M) - 0.3
+
+    def log_f(w):
+        d = w - m
+        return -0.5 * np.sum(d @ B * d, axis=-1) + 1.7
+
+    return log_f, m, B
+
+
+@pytest.mark.parametrize("M", [1, 2, 3])
+def test_a_gaussian_comes_out_exactly(M):
+    """Also when q is off centre and has another shape."""
+    log_f, m, B = gaussian_times(M)
+    q = laplace.at_mode(m + 0.3, 0.0, np.eye(M) * 2.0)
+    found = cubature.integrate(log_f, q)
+    true = 1.7 + 0.5 * (M * np.log(2 * np.pi) - np.linalg.slogdet(B)[1])
+    assert abs(found.log_evidence - true) < 1e-12
+    np.testing.assert_allclose(found.mean, m, atol=1e-12)
+    np.testing.assert_allclose(
+        found.covariance, np.linalg.inv(B), rtol=1e-11, atol=1e-12
+    )
+    assert found.error < 1e-11
+    np.testing.assert_allclose(found.average(lambda w: w[:, 0]), m[0], 1e-11)
+
+
+def skew(w):
+    """ln {sigma(3 w_1 + w_2) sigma(-w_2) N(w | 0, 4 I)}: a long shoulder."""
+    return (
+        special.log_sigmoid(3 * w[..., 0] + w[..., 1])
+        + special.log_sigmoid(-w[..., 1])
+        - 0.125 * np.sum(w**2, axis=-1)
+    )
+
+
+def test_a_skew_density_against_adaptive_quadrature():
+    """scipy's cubature to ten digits: evidence, mean, second moment."""
+    A = np.array([[2.0, 0.3], [0.3, 0.6]])
+    found = cubature.integrate(skew, laplace.at_mode([0.5, -0.5], 0.0, A))
+
+    def moment(f):
+        return integrate.cubature(
+            lambda w: f(*w.T) * np.exp(skew(w)),
+            [-26, -26],
+            [26, 26],
+            rtol=1e-11,
+            atol=1e-12,
+        ).estimate
+
+    Z = moment(lambda x, y: np.ones_like(x))
+    mean = moment(lambda x, y: x) / Z
+    cross = moment(lambda x, y: x * y) / Z
+    assert abs(found.log_evidence - np.log(Z)) < 1e-9
+    assert abs(found.mean[0] - mean) < 1e-9
+    assert abs(found.covariance[0, 1] - cross + mean * found.mean[1]) < 1e-9
+    assert abs(found.p.sum() - 1) < 1e-12
+    np.testing.assert_allclose(
+        found.average(lambda w: w), found.mean, atol=1e-12
+    )
+
+
+def test_it_says_what_it_cannot_do():
+    """Four weights; a density that does not fall; one with a wall."""
+    q = laplace.at_mode(np.zeros(4), 0.0, np.eye(4))
+    with pytest.raises(ValueError, match="for a grid; got 4"):
+        cubature.integrate(lambda w: -np.sum(w**2, -1), q)
+    one = laplace.at_mode([0.0], 0.0, [[1.0]])
+    with pytest.raises(cubature.TooCoarse, match="cannot be normalised"):
+        cubature.integrate(lambda w: special.log_sigmoid(w[:, 0]), one)
+    with pytest.raises(cubature.TooCoarse, match="results move by"):
+        cubature.integrate(
+            lambda w: np.where(w[:, 0] > 0.1, -np.abs(w[:, 0]) * 9, -99.0),
+            laplace.at_mode([0.5], 0.0, [[1.0]]),
+        )
+
+
+@pytest.mark.parametrize("M", [1, 2, 3])
+@pytest.mark.parametrize("gap", [8.0, 30.0, 95.0])
+def test_two_modes_far_apart_are_both_seen(M, gap):
+    """Or refused by name, where that would take too many nodes."""
+    d = (
+        gap
+        * np.array([0.7, 0.5, 0.5])[:M]
+        / np.linalg.norm([0.7, 0.5, 0.5][:M])
+    )
+
+    def log_f(w):
+        far = np.log(3) - 0.5 * np.sum((w + d) ** 2, -1)
+        return np.logaddexp(-0.5 * np.sum(w**2, -1), far)
+
+    q, tol = laplace.at_mode(np.zeros(M), 0.0, np.eye(M)), 1e-6
+    if M == 3 and gap > 50:
+        with pytest.raises(cubature.TooCoarse, match="results move by"):
+            cubature.integrate(log_f, q, tol=tol)
+        return
+    found = cubature.integrate(log_f, q, tol=tol)
+    true = np.log(4) + 0.5 * M * np.log(2 * np.pi)
+    assert abs(found.log_evidence - true) < tol
+    np.testing.assert_allclose(found.mean, -0.75 * d, rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_no_density_is_named(value):
+    """NaN somewhere, an infinite peak, nothing anywhere; a silly tol."""
+    one = laplace.at_mode([0.0], 0.0, [[1.0]])
+
+    def log_f(w):
+        far = -0.5 * w[:, 0] ** 2 if value > -np.inf else value
+        return np.where(np.abs(w[:, 0]) < 3, value, far)
+
+    with pytest.raises(ValueError, match="largest ln f must be finite"):
+        cubature.integrate(log_f, one)
+    with pytest.raises(ValueError, match="tol must be one positive"):
+        cubature.integrate(log_f, one, tol=0.0)
+
+
+@pytest.mark.parametrize("M", [1, 2, 3])
+def test_a_lattice_integrates_what_falls_within_its_reach(M):
+    """E[(z_1^2 + ... + z_M^2)] = M under N(0, I), to rounding."""
+    z = cubature.lattice(M, 9.0, 0.5)
+    p = np.exp(-0.5 * np.sum(z**2, axis=1)) * (0.5 / np.sqrt(2 * np.pi)) ** M
+    assert p.sum() == pytest.approx(1, abs=1e-13)
+    assert p @ np.sum(z**2, axis=1) == pytest.approx(M, abs=1e-12)
+    assert len(z) == 37**M and np.abs(z).max() == 9.0
+
+
+def test_a_lattice_names_what_it_cannot_do():
+    """Too many dimensions, no step, a step beyond the reach."""
+    with pytest.raises(ValueError, match="at most 3 for a grid; got 4"):
+        cubature.lattice(4, 9.0, 0.5)
+    for reach, step in ((9.0, 0.0), (9.0, 2.0), (0.5, 0.5), (np.inf, 0.5)):
+        with pytest.raises(ValueError, match="step, reach must obey"):
+            cubature.lattice(1, reach, step)

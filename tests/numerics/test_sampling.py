@@ -1,0 +1,222 @@
+"""numerics.sampling: it leaves known posteriors as they are."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from prml4.numerics import sampling
+
+MEAN = np.array([0.5, -1.0])
+L = np.array([[1.2, 0.0], [-0.4, 0.7]])
+
+
+def gaussian(w):
+    """Four observations of w_1 + w_2 with unit noise and mean 1."""
+    return -2 * (w[0] + w[1] - 1) ** 2
+
+
+def posterior():
+    """Mean and covariance under that likelihood, by Gauss."""
+    A = np.linalg.inv(L @ L.T)
+    C = np.linalg.inv(A + 4 * np.ones((2, 2)))
+    return C @ (A @ MEAN + 4 * np.ones(2)), C
+
+
+def test_conjugate_posterior_comes_out(rng):
+    """Mean and covariance within five standard errors of the truth."""
+    x = sampling.elliptical(gaussian, MEAN, L, rng, 6000)
+    mean, C = posterior()
+    size = sampling.effective_size(x)
+    assert np.all(size > 400)
+    error = np.sqrt(np.diag(C) / size)
+    assert np.all(np.abs(x.mean(axis=0) - mean) < 5 * error)
+    spread = np.cov(x.T)
+    scale = np.sqrt(np.outer(np.diag(C), np.diag(C)))
+    assert np.all(np.abs(spread - C) < 5 * scale * np.sqrt(2 / size.min()))
+
+
+def test_without_data_the_prior_comes_out(rng):
+    """log L = 0: every proposal is taken, and draws hardly depend."""
+    x = sampling.elliptical(lambda w: 0.0, MEAN, L, rng, 4000, burn=0)
+    assert np.all(np.abs(x.mean(axis=0) - MEAN) < 0.1)
+    np.testing.assert_allclose(np.cov(x.T), L @ L.T, atol=0.12)
+    assert np.all(sampling.effective_size(x) > 1000)
+
+
+def test_walls_are_respected(rng):
+    """log L = -inf outside a half plane: no draw lies there."""
+
+    def wall(w):
+        return 0.0 if w[0] > 0.4 else -np.inf
+
+    x = sampling.elliptical(wall, MEAN, L, rng, 500, burn=3)
+    assert x[:, 0].min() > 0.4
+    half = MEAN[0] + 1.2 * 0.746  # E of N(0.5, 1.2^2) above 0.4
+    assert abs(x[:, 0].mean() - half) < 0.2
+
+
+def test_thinning_and_burning_count_steps():
+    """The same stream of random numbers, seen at other times."""
+
+    def run(n, **options):
+        seed = np.random.default_rng(3)
+        return sampling.elliptical(gaussian, MEAN, L, seed, n, **options)
+
+    every = run(20, burn=0)
+    np.testing.assert_array_equal(run(4, burn=0, thin=5), every[::5])
+    np.testing.assert_array_equal(run(5, burn=15), every[15:])
+
+
+def test_effective_size_of_an_autoregression(rng):
+    """x_k = r x_k-1 + e has n (1 - r) / (1 + r) draws' worth."""
+    n, r = 40_000, 0.8
+    x = np.empty((n, 2))
+    e = rng.standard_normal((n, 2))
+    x[0] = e[0]
+    for k in range(1, n):
+        x[k] = r * x[k - 1] + e[k]
+    size = sampling.effective_size(x)
+    np.testing.assert_allclose(size, n / 9, rtol=0.15)
+    np.testing.assert_allclose(sampling.effective_size(e), n, rtol=0.1)
+
+
+def test_bad_input_is_refused(rng):
+    """Wrong shapes, NaN, and a start where nothing can be measured."""
+    run = sampling.elliptical
+    with pytest.raises(ValueError, match=r"shapes \(2,\) and \(3, 3\)"):
+        run(gaussian, MEAN, np.eye(3), rng, 5)
+    with pytest.raises(ValueError, match="mean must be finite"):
+        run(gaussian, [np.nan, 0], L, rng, 5)
+    with pytest.raises(ValueError, match="finite at the mean; got nan"):
+        run(lambda w: np.nan, MEAN, L, rng, 5)
+    for bad in ({"thin": 0}, {"burn": -3}, {"burn": 2.5}):
+        with pytest.raises(ValueError, match="must be a whole number"):
+            run(gaussian, MEAN, L, rng, 5, **bad)
+    with pytest.raises(ValueError, match="n must be a whole number >= 0"):
+        run(gaussian, MEAN, L, rng, -1)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_likelihood_that_breaks_on_the_way_is_named(rng, value):
+    """NaN is no wall, and infinity would hold the chain for ever."""
+
+    def broken(w):
+        return 0.0 if np.array_equal(w, MEAN) else value
+
+    with pytest.raises(ValueError, match="log_l must be < inf"):
+        sampling.elliptical(broken, MEAN, L, rng, 5)
+
+
+def test_effective_size_of_what_is_no_chain(rng):
+    """A column that stands still is one draw; one draw is no chain."""
+    x = np.column_stack([rng.standard_normal(500), np.full(500, 0.3)])
+    with pytest.warns(
+        sampling.TooFewDraws, match="worth 1 .* column 1, of 500"
+    ):
+        size = sampling.effective_size(x)
+    assert size[0] > 300 and size[1] == 1
+    for bad in (x[:, 0], x[:1], [[np.nan, 0.0]] * 9):
+        with pytest.raises(ValueError, match="draws must be finite"):
+            sampling.effective_size(bad)
+
+
+def autoregression(rng, n, r):
+    """x_k = r x_k-1 + e, n of them as a column, from its own distribution."""
+    x = rng.standard_normal(n)
+    x[0] /= np.sqrt(1 - r**2)
+    for k in range(1, n):
+        x[k] += r * x[k - 1]
+    return x[:, None]
+
+
+@pytest.mark.filterwarnings("ignore::prml4.numerics.sampling.TooFewDraws")
+def test_no_chain_is_worth_more_than_its_draws(rng):
+    """Alternating, antithetic or of two draws: never below 1 or above n."""
+    chains = [
+        np.tile([1.0, -1.0], 500)[:, None],
+        autoregression(rng, 999, -0.95),
+    ]
+    chains += [rng.standard_normal((n, 40)) for n in (2, 3, 5, 10)]
+    for x in chains:
+        size = sampling.effective_size(x)
+        assert np.all((size >= 1) & (size <= len(x)))
+
+
+def test_a_chain_that_hardly_mixes_is_named(rng):
+    """Worth 50 of 100,000 for r = 0.999; its error would be a guess."""
+    with pytest.warns(sampling.TooFewDraws, match="below 100 they do not know"):
+        sampling.effective_size(autoregression(rng, 100_000, 0.999))
+    sampling.effective_size(autoregression(rng, 5000, 0.9))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_stepping_stones_know_how_far_they_may_be_off(seed):
+    """Ten precise observations of eight weights under a wide prior.
+
+    Each chain lags behind on its way: going up only, with the error of the
+    draws alone, the truth was 13 to 512 such errors away.
+    """
+    rng = np.random.default_rng(seed)
+    Phi, t = rng.standard_normal((10, 8)), 30 * rng.standard_normal(10)
+    C = 0.1 * np.eye(10) + 900 * Phi @ Phi.T
+
+    def log_l(w):
+        z = w @ Phi.T - t
+        return -0.5 * np.sum(z**2, axis=-1) / 0.1 - 5 * np.log(0.2 * np.pi)
+
+    true = stats.multivariate_normal(np.zeros(10), C).logpdf(t)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = sampling.stepping_stones(
+            log_l, np.zeros(8), 30 * np.eye(8), rng, 120
+        )
+    assert abs(found.value - true) < 2.5 * found.standard_error
+    assert {w.category for w in said} == {sampling.TooFewDraws}
+
+
+def test_importance_weights_divide_by_the_density_of_student_t(rng):
+    """scipy's multivariate t at the very draws, with an oblique root."""
+    mean, root = np.array([1.0, -2.0]), np.array([[0.9, -0.5], [0.4, 1.1]])
+    w, ratios = sampling.importance(
+        rng, 500, lambda w: w[:, 0], mean, root, nu=5
+    )
+    peer = stats.multivariate_t(mean, root @ root.T, df=5)
+    np.testing.assert_allclose(w[:, 0] - ratios, peer.logpdf(w))
+    spread = np.linalg.solve(root, (w - mean).T)  # each t with 5 degrees
+    for z in spread:
+        assert stats.kstest(z, stats.t(5).cdf).pvalue > 1e-3
+
+
+def test_log_mean_is_that_of_the_weights_however_small(rng):
+    """ln mean and sd / (mean sqrt n), shifted by a thousand; fewer draws."""
+    w = rng.gamma(2.0, size=400)
+    value, error = sampling.log_mean(np.log(w) - 1000)
+    assert value == pytest.approx(np.log(w.mean()) - 1000)
+    assert error == pytest.approx(stats.sem(w) / w.mean())
+    fewer = sampling.log_mean(np.log(w), 100)
+    assert fewer.standard_error == pytest.approx(2 * error)
+
+
+def test_a_mean_that_few_weights_make_is_not_believed(rng):
+    """A proposal that is too narrow: one weight in a thousand has it all."""
+    log_w = 20 * rng.standard_normal(1000)
+    with pytest.warns(sampling.TooFewDraws, match="in a mean of 1000"):
+        sampling.log_mean(log_w)
+
+
+def test_stepping_stones_find_a_conjugate_evidence(rng):
+    """E[L] of the Gaussian likelihood above, by Gauss, within four errors."""
+
+    def log_l(w):
+        return -2 * (w[..., 0] + w[..., 1] - 1) ** 2
+
+    v = np.ones(2) @ L @ L.T @ np.ones(2)  # of w_1 + w_2, mean -1/2
+    true = stats.norm(-0.5, np.sqrt(v + 0.25)).logpdf(1.0)
+    true += np.log(np.sqrt(2 * np.pi) * 0.5)
+    found = sampling.stepping_stones(
+        log_l, MEAN, L, rng, 500, np.linspace(0, 1, 6) ** 2
+    )
+    assert 0 < found.standard_error < 0.2
+    assert abs(found.value - true) < 4 * found.standard_error

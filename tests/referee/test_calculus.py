@@ -1,0 +1,78 @@
+"""The small derivatives and integrals know their own error."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+from prml4.referee import calculus
+
+INF = np.inf
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "truth"),
+    [
+        (np.exp, 1.3, np.exp(1.3)),
+        (np.log, 0.01, 100.0),
+        (np.sin, 0.0, 1.0),
+        (special.expit, -4.0, special.expit(-4) * special.expit(4)),
+        (lambda x: x**3, 200.0, 3 * 200.0**2),
+    ],
+)
+def test_slopes_are_as_good_as_they_say(f, x, truth):
+    """Eleven digits, and an error that is no smaller than the truth's."""
+    value, error = calculus.slope(f, x)
+    assert abs(value - truth) <= 10 * error <= 1e-8 * abs(truth)
+
+
+def test_a_kink_is_seen():
+    """|x| at zero has no slope: steps of 0.07 + |x| do not settle."""
+    _, error = calculus.slope(lambda x: abs(x - 0.003), 0.0)
+    assert error > 1e-3
+
+
+def test_the_shapes_of_gradients():
+    """Of a number a column, of a column a Jacobian; matrices stay."""
+    A = np.array([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]])
+    x = np.array([0.3, -0.4])
+    jacobian, _ = calculus.gradient(lambda x: (A @ x)[:, None], x)
+    assert np.allclose(jacobian, A)
+    slope, _ = calculus.gradient(lambda x: float(x @ x), x)
+    assert np.allclose(slope, 2 * x[:, None])
+    of_matrix, _ = calculus.gradient(lambda B: float(np.sum(B**2)), A)
+    assert np.allclose(of_matrix, 2 * A)
+
+
+@pytest.mark.parametrize(
+    ("f", "ends", "truth"),
+    [
+        (lambda x: np.exp(-(x**2) / 2), (-INF, INF), np.sqrt(2 * np.pi)),
+        (lambda x: np.exp(-x), (0.0, INF), 1.0),
+        (lambda x: np.exp(x), (-INF, 1.0), np.e),
+        (lambda x: x**3, (1.0, 3.0), 20.0),
+        (lambda x: np.sqrt(x), (0.0, 1.0), 2 / 3),
+    ],
+)
+def test_integrals_are_as_good_as_they_say(f, ends, truth):
+    """On the line, on half of it, on an interval."""
+    value, error = calculus.integral(lambda x: f(x[0]), ends, 1)
+    assert abs(value - truth) <= 10 * error + 1e-12
+    assert error < 1e-6
+
+
+def test_an_integral_over_the_plane():
+    """Of a density that is not centred."""
+    S = np.linalg.inv([[1.0, 0.3], [0.3, 0.8]])
+    m = np.array([0.4, -0.7])
+    scale = np.sqrt(np.linalg.det(S)) / (2 * np.pi)
+    value, error = calculus.integral(
+        lambda x: scale * np.exp(-(x - m) @ S @ (x - m) / 2), (-INF, INF), 2
+    )
+    assert abs(value - 1) <= 10 * error <= 1e-4
+
+
+@pytest.mark.parametrize("k", [0, 8])
+def test_a_zero_is_small_to_the_slopes_nearby(k):
+    """(w - 1)^2 10^k rises by a tenth of its curvature."""
+    found = calculus.steepness(lambda w: 10.0**k * (w[0] - 1) ** 2, [1.0])
+    assert found == pytest.approx(10.0 ** (k - 1))

@@ -1,0 +1,211 @@
+r"""Displays with numbers for their symbols: what they are worth, and refusals.
+
+The oracle is NumPy, written out by hand next to the TeX.
+"""
+
+import numpy as np
+import pytest
+from scipy import special
+
+from prml4.referee.evaluate import evaluate
+from prml4.referee.tex import Syntax, TexError
+from prml4.referee.values import Mismatch, Unbound, depends, each, law
+
+rng = np.random.default_rng(5)
+X, x, u = rng.normal(size=(4, 3)), rng.normal(size=3), rng.normal(size=3)
+A = rng.normal(size=(3, 3)) + 3 * np.eye(3)
+S = A @ A.T
+t = np.array([1.0, 0.0, 2.0, 1.0])
+y, s = X @ u, special.expit
+GIVEN = {"x": x, "u": u, "A": A, "S": S, "t": t, "N": 4, "X": X, "phi": X}
+
+
+def first(tex, start=1, **names):
+    """The members of the first statement, as arrays."""
+    (statement, *_), _ = evaluate(tex, {**GIVEN, **names}, start)
+    values = [m.value for m in statement.members]
+    for value in values:
+        if isinstance(value, TexError):
+            raise value
+    return [np.asarray(value) for value in values]
+
+
+def value(tex, **names):
+    """The value of a display of one member."""
+    return first(tex, **names)[0]
+
+
+@pytest.mark.parametrize(
+    ("tex", "truth"),
+    [
+        (r"\mathbf x^{\mathsf T}\mathbf A\mathbf u", x @ A @ u),
+        (r"\mathbf A\mathbf x-2\mathbf u", A @ x - 2 * u),
+        (r"\mathbf A^{-1}\mathbf x", np.linalg.solve(A, x)),
+        (r"(\mathbf A+\mathbf I)\mathbf x", A @ x + x),
+        (r"|\mathbf A|+\|\mathbf x\|^2", np.linalg.det(A) + x @ x),
+        (r"\operatorname{tr}(\mathbf A\mathbf S)/3", np.trace(A @ S) / 3),
+        (r"\sum_{n=1}^N t_n\boldsymbol\phi_n", X.T @ t),
+        (
+            r"\sum_n t_n\boldsymbol\phi_n\boldsymbol\phi_n^{\mathsf T}",
+            X.T * t @ X,
+        ),
+        (r"\sum_{n=2}^N t_n", t[1:].sum()),
+        (r"\sum_{n=1}^{N-1} t_n", t[:-1].sum()),
+        (r"\prod_{n=2}^N\{t_n+1\}", np.prod(t[1:] + 1)),
+        (r"\max_n t_n - \min_n t_n", 2.0),
+        (r"\sum_{j\ne i} A_{ij}", A.sum(1) - np.diag(A)),
+        (r"\sum_{i<j} A_{ij}", np.triu(A, 1).sum()),
+        (r"\sum_{n:\,t_n=1} t_n", 2.0),
+        (r"A_{ij}x_j", A * x),
+        (r"(\mathbf A\mathbf x)_i-x_i", A @ x - x),
+        (r"\ln 2\pi\,x_1", np.log(2 * np.pi) * x[0]),
+        (r"\tfrac12\ln|\mathbf S|", np.linalg.slogdet(S)[1] / 2),
+        (r"\sigma(x_1)+\Phi(x_2)", s(x[0]) + special.ndtr(x[1])),
+        (r"\exp\{-x_1^2/2\}", np.exp(-(x[0] ** 2) / 2)),
+        (r"e^{x_1}+3!", np.exp(x[0]) + 6),
+        (
+            r"\begin{pmatrix}\mathbf I&\mathbf x\end{pmatrix}",
+            np.c_[np.eye(3), x],
+        ),
+        (r"\begin{vmatrix}2&1\\1&3\end{vmatrix}", 5.0),
+        (r"\operatorname{diag}(\mathbf x)", np.diag(x)),
+        (r"\mathbf x\otimes\mathbf u", np.kron(x, u)),
+    ],
+)
+def test_algebra(tex, truth):
+    """Sums index by index, matrices by type."""
+    assert np.allclose(value(tex), truth, rtol=1e-12)
+
+
+def E(w):
+    """A function with a gradient that is known."""
+    return w @ S @ w / 2 + np.sum(np.exp(w))
+
+
+@pytest.mark.parametrize(
+    ("tex", "truth"),
+    [
+        (r"\nabla E(\mathbf x)", S @ x + np.exp(x)),
+        (r"\nabla\nabla E(\mathbf x)", S + np.diag(np.exp(x))),
+        (r"\nabla\ln E(\mathbf x)", (S @ x + np.exp(x)) / E(x)),
+        (r"\frac{\partial}{\partial\mathbf x}E(\mathbf x)", S @ x + np.exp(x)),
+        (r"\nabla_{\mathbf x}\{\mathbf x^{\mathsf T}\mathbf u\}", u),
+        (r"\frac{\partial}{\partial x_i}\mathbf x^{\mathsf T}\mathbf S"
+         r"\mathbf x", 2 * S @ x),
+        (r"\frac{d^2}{db^2}E(\mathbf x+b\mathbf u)\Big|_{b=0}",
+         u @ (S + np.diag(np.exp(x))) @ u),
+        (r"\frac{\partial\mathbf y}{\partial\mathbf x}", A),
+        (r"\frac{dv}{db}", np.cos(0.7)),
+        (r"v'", np.cos(0.7)),
+        (r"f'(b)", 3 * 0.7**2),
+        (r"\int_0^1 c^2\,dc", 1 / 3),
+        (r"\int\mathcal N(c\mid b,2)\,c^2\,dc", 2 + 0.7**2),
+        (r"\lim_{c\to0}\frac{\sin c}{c}", 1.0),
+        (r"\lim_{c\to\infty}\frac{2c+1}{c+b}", 2.0),
+        (r"\mathbb E[z^2]", 0.3 * 1 + 0.7 * 4),
+        (r"\operatorname{var}[z]", 0.3 + 2.8 - (0.3 - 1.4) ** 2),
+        (r"\operatorname{cov}[z,b z]", 0.7 * (0.3 + 2.8 - (0.3 - 1.4) ** 2)),
+    ],
+)  # fmt: skip
+def test_analysis(tex, truth):
+    """Derivatives, integrals, limits and means are carried out."""
+    names = {
+        "E": E, "y": depends(lambda x: A @ x), "b": 0.7,
+        "v": depends(lambda b: np.sin(b)), "f": lambda b: b**3,
+    }  # fmt: skip
+    if "mathbb" in tex or "operatorname" in tex:
+        names["E"] = law([0.3, 0.7], z=[1.0, -2.0])
+    assert np.allclose(value(tex, **names), truth, rtol=1e-7)
+
+
+def test_members_share_their_free_indices():
+    """A_ij + A_ji for all i and j."""
+    left, right = first(r"A_{ij}+A_{ji}=(\mathbf A+\mathbf A^{\mathsf T})_{ij}")
+    assert np.allclose(left, A + A.T) and np.allclose(left, right)
+
+
+def test_a_display_holds_at_each_point():
+    """Each value of b, quantities that depend on it included."""
+    b = np.linspace(-1, 1, 5)
+    square = depends(lambda b: b**2)
+    left, right = first("c=bb", b=each(b), c=square)
+    assert np.allclose(left, b**2) and np.allclose(right, b**2)
+
+
+def test_an_index_counts_from_where_its_sum_does():
+    """From 0 if the sum does, else from `start`."""
+    assert value(r"\sum_{n=0}^{N-1} t_n") == t.sum()
+    assert first("t_0+t_3", start=0)[0] == t[0] + t[3]
+
+
+def test_names_with_scripts():
+    """m_hat, v_minus[n], S_aa, and one letter in two roles."""
+    tex = r"\hat m+v_{-n}+S_{aa}+v"
+    found = value(tex, m_hat=1.0, v_minus=t, S_aa=5.0, v=7.0)
+    assert np.allclose(found, 13 + t)
+    assert np.allclose(value("v_n+v", v_=t, v=7.0), t + 7)
+
+
+def test_conditional_densities_are_told_apart():
+    """p(x | C) is not p(C)."""
+    names = {"p(x|C)": lambda x, k: 10.0 + k, "p(C)": lambda k: k + 1.0}
+    assert (
+        value(r"p(\mathbf x\mid\mathcal C_2)\,p(\mathcal C_1)", **names) == 11
+    )
+
+
+def test_a_symbol_that_the_display_defines():
+    """The page is taken at its word, and only if the caller says so."""
+    tex = r"b=2c,\qquad c=t_1+1"
+    (statement,), _ = evaluate(tex, {**GIVEN, "b": 4.0}, defines=("c",))
+    assert [m.value for m in statement.members] == [4.0, 4.0]
+    with pytest.raises(Unbound, match="q is not defined"):
+        evaluate(tex, GIVEN, defines=("q",))
+
+
+@pytest.mark.parametrize(
+    ("tex", "error", "says"),
+    [
+        (r"q+1", Unbound, "q is unbound"),
+        (r"f(1-f)", Mismatch, "function, used as a number"),
+        (r"v(1-v)", Syntax, "two readings"),
+        (r"\ln b(1-b)", Syntax, "in brackets"),
+        (r"\mathbf t", Mismatch, None),
+        (r"x+1", Mismatch, "should be a number"),
+        (r"\mathbf x^{\mathsf T}", None, None),
+        (r"t_n=N", Syntax, "one side only"),
+        (r"t_5", Mismatch, "outside"),
+        (r"t_0", Mismatch, "outside"),
+        (r"\nabla\mathbf x^{\mathsf T}\mathbf u", Syntax, "with respect to"),
+        (r"\sum_{n=1}^K t_n", Unbound, "K is unbound"),
+        (r"\sum_r b", Unbound, "range"),
+        (r"\mathbf A+\mathbf x", Mismatch, "sum of shapes"),
+        (r"\mathbf x\mathbf u", Mismatch, "product of shapes"),
+        (r"t_{b}", Mismatch, "an index is 0.7"),
+    ],
+)
+def test_refusals(tex, error, says):
+    """Two readings, no value, or types that do not fit."""
+    names = {"f": lambda b: b, "v": depends(lambda b: b), "b": 0.7}
+    if error is None:
+        assert first(tex, **names)
+        return
+    if says is None:
+        assert first(tex, **names)
+        return
+    with pytest.raises(error, match=says):
+        first(tex, **names)
+
+
+def test_nothing_is_looked_up_behind_the_caller():
+    """A global of the same name is not a binding."""
+    global q
+    q = 3.0
+    with pytest.raises(Unbound):
+        value("q")
+
+
+def test_points_must_be_as_many():
+    """Two values of b, three of c."""
+    with pytest.raises(Mismatch, match="different number: b, c"):
+        first("b+c", b=each([1, 2]), c=each([1, 2, 3]))

@@ -1,0 +1,128 @@
+r"""What a display says, and what it leaves open.
+
+Every refusal is a form that two readers could read differently.
+"""
+
+import pytest
+
+from prml4.referee import tex
+
+
+def tree(text):
+    """The tree of a display of one member."""
+    ((members, relations),), _ = tex.parse(text)
+    assert relations == []
+    return members[0]
+
+
+def name(letter, *indices):
+    """An italic symbol."""
+    return ("sym", letter, "", list(indices), 0)
+
+
+a, b, c = map(name, "abc")
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        (r"a\,b", "a b"),
+        (r"\left(a+b\right) c", "(a+b) c"),
+        (r"\tfrac12 a", r"\frac{1}{2} a"),
+        (r"\Bigl\{a\Bigr\}", r"\{a\}"),
+        (r"a^{\mathsf T}", r"a^\top"),
+        (r"a\leq b", r"a\le b"),
+        (r"\mathbb{E}[a]", r"\mathbb E[a]"),
+        ("a_{nj}", "a_{n,j}"),
+    ],
+)
+def test_these_say_the_same(text, same):
+    """Sizes, thin spaces and spellings do not matter."""
+    assert tex.parse(text) == tex.parse(same)
+
+
+def test_products_bind_before_sums_and_powers_before_products():
+    """a + b c^2"""
+    square = ("pow", c, ("num", 2.0))
+    assert tree("a+bc^2") == ("add", a, ("mul", None, b, square))
+
+
+def test_a_minus_belongs_to_its_term():
+    """-a b - c"""
+    product = ("neg", ("mul", None, a, b))
+    assert tree("-ab-c") == ("add", product, ("neg", c))
+
+
+def test_a_sum_reaches_to_the_next_sign():
+    """sum_n a_n b + c = {sum_n a_n b} + c"""
+    inner = ("mul", None, name("a", name("n")), b)
+    total = ("over", "sum", [name("n")], None, None, inner)
+    assert tree(r"\sum_n a_nb+c") == ("add", total, c)
+
+
+def test_a_function_without_brackets_ends_at_a_space():
+    r"""\ln a b\,c = {ln(a b)} c"""
+    log = ("fn", "ln", None, [("mul", None, a, b)])
+    assert tree(r"\ln ab\,c") == ("mul", None, log, c)
+
+
+@pytest.mark.parametrize(
+    ("text", "relations"),
+    [
+        ("a=b=c", [["=", "="]]),
+        (r"a=b\,,\qquad b\le c", [["="], [r"\le"]]),
+        (r"\begin{aligned} a&=b\\ &=c \end{aligned}", [["=", "="]]),
+        (r"\begin{aligned} a&=b,\\ b&=c \end{aligned}", [["="], ["="]]),
+        (r"\begin{aligned} a\qquad\\ =b+c\qquad\\ +1\end{aligned}", [["="]]),
+        (r"a=b\quad\text{for all }n", [["="]]),
+        (r"a=b\quad\text{where } b=c", [["="], ["="]]),
+        (r"a=b\Longleftrightarrow b=c", [["="], ["="]]),
+    ],
+)
+def test_statements_of_a_display(text, relations):
+    """Rows, commas and words end a statement; signs and relations go on."""
+    chains, _ = tex.statements(text)
+    assert [r for _, r in chains] == relations
+
+
+def test_words_are_reported_as_prose():
+    """What is not computed is said."""
+    _, prose = tex.statements(r"a=b\quad\text{at the minimum.}")
+    assert prose == ["at the minimum."]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (r"a/b c", "two readings"),
+        (r"\ln_2(a)", "subscript of ln"),
+        (r"\operatorname{erf}_*(a)", "subscript of erf"),
+        (r"\ln(a)^2", "two readings"),
+        (r"\mathbb E[a]^2", "two readings"),
+        (r"\prod_k a_k\,\frac bc", "two readings"),
+        (r"\prod_k a_k b", "two readings"),
+        (r"\partial a", "without a variable"),
+        (r"\frac{d^2}{da} b", "orders"),
+        (r"\int a", "without dx"),
+        (r"\sum a_n", "without an index"),
+        (r"\sqrt[3]{a}", "power"),
+        (r"(a+b", "expected"),
+        (r"a+", "a factor expected"),
+        (r"\cdot a", "a factor expected"),
+        (r"\ln", "without an argument"),
+        (r"f(a_1+b,\dots,a_K+b)", "only for"),
+        (r"\arg a", "not understood"),
+        (r"\underbrace{a}", "not understood"),
+        (r"\begin{array} a\end{array}", "environment"),
+    ],
+)
+def test_two_readings_or_none_are_refused(text, says):
+    """The message says what is wrong."""
+    with pytest.raises(tex.Syntax, match=says):
+        tex.parse(text)
+
+
+def test_a_product_in_braces_ends_where_they_end():
+    """The cure for an open product."""
+    tex.parse(r"\Bigl\{\prod_k a_k\Bigr\}\,b")
+    tex.parse(r"\prod_k a_k^{b_k}\,c_k")

@@ -1,0 +1,109 @@
+"""studies.densities: quadrature truth and the functions to try things on."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from prml4.numerics.special import log_sigmoid, sigmoid
+from prml4.studies import densities
+
+
+def test_moments_of_known_densities():
+    """Beta and Gamma integrals; f may be as small or large as it likes."""
+    log_Z, mean, variance = densities.moments(
+        partial(densities.share, k=3, n=10), (0, 1)
+    )
+    p = stats.beta(4, 8)
+    assert log_Z == pytest.approx(special.betaln(4, 8), rel=1e-10)
+    assert (mean, variance) == pytest.approx((p.mean(), p.var()), rel=1e-9)
+    log_Z, mean, variance = densities.moments(
+        partial(densities.rate, k=500, n=2), (150, 400)
+    )
+    p = stats.gamma(501, scale=0.5)
+    want = special.gammaln(501) - 501 * np.log(2)
+    assert log_Z == pytest.approx(want, rel=1e-10)
+    assert (mean, variance) == pytest.approx((p.mean(), p.var()), rel=1e-8)
+
+
+def test_divergence_of_two_gaussians():
+    """KL(N(0,1) || N(1,4)) in closed form, factors of f and g left out."""
+
+    def f(z):
+        return 3.0 + densities.normal(z, 0.0, 1.0)
+
+    def g(z):
+        return -9.0 + densities.normal(z, 1.0, 4.0)
+
+    want = 0.5 * (np.log(4) + (1 + 1) / 4 - 1)
+    assert densities.divergence(f, g, (-20, 20)) == pytest.approx(want)
+    want = 0.5 * (-np.log(4) + 4 + 1 - 1)
+    assert densities.divergence(g, f, (-20, 20)) == pytest.approx(want)
+    assert densities.divergence(f, f, (-9, 9)) == pytest.approx(0, abs=1e-12)
+
+
+def test_divergence_is_infinite_where_mass_is_missing():
+    """A Gaussian reaches beyond (0, 1); the other direction is finite."""
+    p = partial(densities.share, k=2, n=9)
+    q = partial(densities.normal, mean=0.2, variance=0.02)
+    assert densities.divergence(q, p, (-1.0, 1.5)) == np.inf
+    exact = stats.beta(3, 8)
+    z = np.linspace(0, 1, 20_002)[1:-1]
+    gap = np.mean(exact.pdf(z) * (exact.logpdf(z) - q(z)))
+    mass = stats.norm(0.2, 0.02**0.5)
+    gap += np.log(mass.cdf(1) - mass.cdf(0))
+    found = densities.divergence(p, q, (0, 1))
+    assert found == pytest.approx(gap, rel=1e-3)
+    found = densities.divergence(p, q, (-2.0, 3.0))
+    gap -= np.log(mass.cdf(1) - mass.cdf(0))
+    assert found == pytest.approx(gap, rel=1e-3)
+
+
+def test_divergence_where_both_vanish_is_finite():
+    """KL of two Beta densities, over more than their range: closed form."""
+    f, g = (partial(densities.share, k=k, n=9) for k in (2, 3))
+    digamma = special.digamma
+    want = special.betaln(4, 7) - special.betaln(3, 8)
+    want += digamma(8) - digamma(3)
+    found = densities.divergence(f, g, (-0.5, 1.5))
+    assert found == pytest.approx(want, rel=1e-7)
+
+
+def test_functions_to_try_are_what_they_say():
+    """Against scipy's densities, up to their factors."""
+    z = np.array([-1.5, 0.0, 0.3, 0.8, 2.5])
+    np.testing.assert_allclose(
+        densities.normal(z, 0.5, 4.0), stats.norm(0.5, 2).logpdf(z)
+    )
+    np.testing.assert_allclose(
+        np.exp(densities.two_bumps(z)),
+        2 / 3 * stats.norm(-2, 1).pdf(z) + 1 / 3 * stats.norm(2, 0.4).pdf(z),
+    )
+    np.testing.assert_allclose(
+        densities.shoulder(z), -(z**2) / 2 + np.log(special.expit(20 * z + 4))
+    )
+    np.testing.assert_allclose(
+        densities.share(z, 3, 10) - special.betaln(4, 8),
+        stats.beta(4, 8).logpdf(z),
+    )
+    np.testing.assert_allclose(
+        densities.rate(z, 3, 2) - special.gammaln(4) + 4 * np.log(2),
+        stats.gamma(4, scale=0.5).logpdf(z),
+    )
+
+
+def test_densities_in_other_variables_carry_their_jacobian():
+    """share in log odds, rate in logarithms; the integral stays."""
+    a = np.array([-3.0, 0.2, 1.0])
+    slope = log_sigmoid(a) + log_sigmoid(-a)
+    np.testing.assert_allclose(
+        densities.share(sigmoid(a), 3, 10) + slope,
+        densities.share_log_odds(a, 3, 10),
+    )
+    np.testing.assert_allclose(
+        densities.rate(np.exp(a), 3, 2) + a, densities.log_rate(a, 3, 2)
+    )
+    here = densities.moments(partial(densities.rate, k=3, n=2), (0, 40))[0]
+    there = densities.moments(partial(densities.log_rate, k=3, n=2), (-12, 6))
+    assert here == pytest.approx(there[0], rel=1e-9)

@@ -1,0 +1,142 @@
+"""The referees of chapter 19 against closed forms and each other."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from prml4 import gp_ep
+from prml4.models import averages
+from prml4.models.likelihoods import LOGISTIC, PROBIT
+from prml4.studies import gp_truth
+
+BOTH = pytest.mark.parametrize("likelihood", [PROBIT, LOGISTIC])
+
+
+@pytest.fixture
+def problem(rng):
+    """Four points of a smooth function."""
+    x = np.array([-1.0, -0.2, 0.7, 1.5])
+    C = 3 * np.exp(-((x[:, None] - x) ** 2) / 2)
+    return C, np.array([0.0, 1.0, 1.0, 0.0])
+
+
+@BOTH
+def test_quadrature_of_one_value_is_the_average(likelihood):
+    """N = 1 is a one-dimensional Gaussian average."""
+    log_z, d1, d2 = likelihood.average(0.0, 3.0, 1)
+    truth = gp_truth.quadrature(np.array([[3.0]]), np.ones(1), likelihood)
+    assert truth.log_evidence == pytest.approx(log_z, abs=1e-12)
+    assert truth.mean[0] == pytest.approx(3 * d1, rel=1e-10)
+    assert truth.covariance[0, 0] == pytest.approx(3 + 9 * d2, rel=1e-10)
+
+
+def test_quadrature_of_two_values_factorises():
+    """Independent latent values: the evidence is a product."""
+    truth = gp_truth.quadrature(np.diag([3.0, 1.0]), np.array([1, 0]), PROBIT)
+    assert truth.log_evidence == pytest.approx(2 * np.log(0.5), rel=1e-12)
+
+
+@BOTH
+def test_importance_sampling_agrees_with_quadrature(problem, rng, likelihood):
+    """Within four standard errors, and these are small."""
+    C, t = problem[0][:2, :2], problem[1][:2]
+    exact = gp_truth.quadrature(C, t, likelihood)
+    q = gp_ep.fit(C, t, likelihood=likelihood)
+    found = gp_truth.importance(
+        C, t, likelihood, q.mean, gp_ep.posterior_covariance(q, C), rng, 20000
+    )
+    assert 0 < found.standard_error < 0.01
+    assert (
+        abs(found.log_evidence - exact.log_evidence) < 4 * found.standard_error
+    )
+    np.testing.assert_allclose(found.mean, exact.mean, atol=0.05)
+    np.testing.assert_allclose(found.covariance, exact.covariance, atol=0.1)
+    assert found.w.sum() == pytest.approx(1)
+
+
+def test_the_error_covers_the_truth_where_the_kernel_is_nearly_singular():
+    """Nine in ten within two standard errors, orthants as referee.
+
+    ln p(t) of probit is that of an orthant under C + I. The proposal had less
+    jitter than the prior: -28.1 +- 0.4 for -8.5, and 45 of 100 covered.
+    """
+    covered = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        N = rng.integers(2, 7)
+        x, s = np.sort(rng.uniform(-1, 1, N)), rng.choice([-1, 1], N)
+        v, length = 10 ** rng.uniform(-1, 3), 10 ** rng.uniform(-0.5, 2.5)
+        C = v * np.exp(-((x[:, None] - x) ** 2) / (2 * length**2))
+        q = gp_ep.fit(C, s > 0, likelihood=PROBIT)
+        args = C, q.t, PROBIT, q.mean, gp_ep.posterior_covariance(q, C)
+        found = gp_truth.importance(*args, rng, 2000)
+        orthant = stats.multivariate_normal(
+            np.zeros(N), C * np.outer(s, s) + np.eye(N), seed=1
+        )
+        gap = found.log_evidence - np.log(orthant.cdf(np.zeros(N)))
+        covered.append(abs(gap) < 2 * found.standard_error)
+    assert np.mean(covered) >= 0.9
+
+
+def test_stepping_stones_agree_with_importance_sampling(problem, rng):
+    """Two samplers that share only the likelihood."""
+    C, t = problem
+    found = gp_ep.fit(C, t, likelihood=PROBIT)
+    Sigma = gp_ep.posterior_covariance(found, C)
+    other = gp_truth.importance(C, t, PROBIT, found.mean, Sigma, rng, 20000)
+    stones = np.linspace(0, 1, 5) ** 2
+    value, error = gp_truth.stepping_stones(C, t, PROBIT, rng, 600, stones)
+    assert 0 < error < 0.2
+    assert abs(value - other.log_evidence) < 4 * np.hypot(
+        error, other.standard_error
+    )
+
+
+def test_elliptical_draws_have_the_right_mean(problem, rng):
+    """Against importance sampling."""
+    C, t = problem
+    found = gp_ep.fit(C, t, likelihood=PROBIT)
+    F = gp_truth.sample(C, t, PROBIT, rng, 2000, thin=3)
+    assert F.shape == (2000, 4)
+    np.testing.assert_allclose(F.mean(axis=0), found.mean, atol=0.25)
+
+
+@BOTH
+def test_predictions_at_an_input_are_those_of_its_value(problem, likelihood):
+    """No variance is left there: p(1 | f_n)."""
+    C, _ = problem
+    F = np.array([[0.3, -1.0, 2.0, 0.0]]) @ C
+    p = gp_truth.predictions(F, C, C[:, :2], np.diag(C)[:2], likelihood)
+    wanted = np.exp(likelihood.log_p(F[:, :2], 1, 0)[0])
+    np.testing.assert_allclose(p, wanted, rtol=1e-6)
+
+
+def test_predictions_far_away_are_the_prior(problem):
+    """Nothing is known there: one half."""
+    C, _ = problem
+    p = gp_truth.predictions(
+        np.ones((3, 4)), C, np.zeros((4, 1)), np.array([2.0]), PROBIT
+    )
+    np.testing.assert_allclose(p, np.exp(averages.probit(0.0, 2.0)[0]))
+
+
+def test_four_values_are_too_many_for_a_grid():
+    """The sampling referees are for those."""
+    with pytest.raises(ValueError, match="M must be at most 3 .* got 4"):
+        gp_truth.quadrature(np.eye(4), np.ones(4), PROBIT)
+
+
+def test_the_error_of_one_stone_is_relative():
+    """Delta method: sd of ln mean(w) = sd(w) / mean(w) / sqrt(size)."""
+    C, t = np.array([[9.0]]), np.array([1.0])
+    found = [
+        gp_truth.stepping_stones(
+            C, t, PROBIT, np.random.default_rng(seed), 400, np.array([0, 1])
+        )
+        for seed in range(12)
+    ]
+    values, errors = np.array(found).T
+    assert abs(values.mean() + np.log(2)) < 4 * errors.mean() / np.sqrt(12)
+    assert 0.5 < errors.mean() / values.std(ddof=1) < 2.0
+    # sd of Phi(f) under the prior is 0.4 or so, the mean one half
+    assert errors.mean() > 0.68 / np.sqrt(400)
