@@ -1,27 +1,28 @@
 """The Sphinx extension behind the back matter.
 
-Its directives assemble ledger, index, reference and cover map when the book
+Its directives assemble index, reference and cover map when the book
 is built, from what tools/chapters.py reads in the notebooks: nothing is typed
 twice, and a new chapter brings its own rows.
 """
 
-import ast
 import json
 import re
 import sys
-import tomllib
-from collections import Counter
+from base64 import b64decode
+from io import BytesIO
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.addnodes import pending_xref
+from PIL import Image
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from theme import reference  # noqa: E402
 from tools import chapters as reader  # noqa: E402
+from tools import journal  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"
 
@@ -88,15 +89,61 @@ class ChapterMap(Assembled):
         plan = reader.outline()
         yield ":::{container} chapter-map"
         for part in dict.fromkeys(row.part for row in plan):
-            yield f"**{part}**"
+            yield f"```{{rubric}} {part}\n```"
             yield ""
             for row in plan:
                 if row.part == part:
                     chapter = written[row.name]
                     link = chapter_link(chapter)
-                    yield f"{row.number}. {link}. *{chapter.question}*"
+                    picture = THUMB.format(row.number)
+                    yield f"{row.number}. {picture}{link} *{chapter.question}*"
             yield ""
         yield ":::"
+
+
+THUMB = (
+    '<img src="../_static/thumbs/{0:02}.png" loading="lazy" '
+    'alt="First picture of chapter {0}">'
+)
+
+
+def draw_thumbnails(app, exception):
+    """The first picture of each chapter, small, for the map."""
+    folder = Path(app.outdir) / "_static" / "thumbs"
+    folder.mkdir(parents=True, exist_ok=True)
+    for chapter in reader.chapters():
+        pictures = (
+            output["data"]["image/png"]
+            for cell in chapter.code
+            for output in cell.outputs
+            if "image/png" in output.get("data", {})
+        )
+        picture = Image.open(BytesIO(b64decode(next(pictures))))
+        picture.thumbnail((320, 200))
+        picture.save(folder / f"{chapter.name[:2]}.png", optimize=True)
+
+
+class Sealed(Assembled):
+    """How many claims are evaluated as they are printed."""
+
+    def markdown(self):
+        """One paragraph, true today."""
+        claims = hand = read = 0
+        for chapter in reader.notebooks():
+            claims += len(chapter.claims)
+            hand += len(chapter.transcribed)
+            whole = {c.label for c in chapter.checks if "as printed:" in c.line}
+            read += len(whole - set(chapter.transcribed))
+        yield (
+            f"Of the {claims} numbered claims of the book, {read} are "
+            f"evaluated as they are printed, and {hand}, which no program can "
+            "evaluate, are written out by hand, each with its reason."
+        )
+        if rest := claims - read - hand:
+            yield (
+                f"The other {rest} are compared with a transcription beside "
+                "them, and the display itself is not read yet."
+            )
 
 
 class BookCounts(Assembled):
@@ -104,7 +151,7 @@ class BookCounts(Assembled):
 
     def markdown(self):
         """A table with a row for each notebook and one for the book."""
-        book = reader.notebooks()
+        book = numbered()
         rows = [[chapter_link(c, heading(c)), *counts_of(c)] for c in book]
         columns = zip(*map(counts_of, book), strict=True)
         total = [sum(column) for column in columns]
@@ -113,12 +160,16 @@ class BookCounts(Assembled):
         yield from table(header, rows, [7, *[2] * len(COUNTED)])
 
 
+def numbered():
+    """The notebooks that have equations: not the ledger."""
+    return [c for c in reader.notebooks() if c.equations]
+
+
 COUNTED = (
     "Claims",
     "Definitions",
     "Steps",
     "Checks",
-    "Slips",
     "Pictures",
     "Exercises",
 )
@@ -131,94 +182,9 @@ def counts_of(chapter):
         len(chapter.definitions),
         chapter.steps,
         sum(c.counts for c in chapter.checks),
-        len(chapter.slips),
         len(chapter.pictures),
         len(chapter.exercises),
     ]
-
-
-# ----------------------------------------------------------------- the ledger
-class SlipLedger(Assembled):
-    """Every slip of the sources that a chapter refutes, with its residuals."""
-
-    def markdown(self):
-        """A section for each chapter, an entry for each slip."""
-        book = [c for c in reader.chapters() if c.slips]
-        for chapter in book:
-            yield f"## {heading(chapter)}"
-            yield ""
-            for slip in chapter.slips:
-                yield from slip_entry(slip)
-
-
-def slip_entry(slip):
-    """Heading, explanation, residuals and the way to the chapter."""
-    mark = " (PRML prints this too)" if slip.printed_in_prml else ""
-    yield f"### {slip.id} · {slip.name}{mark}"
-    yield ""
-    yield re.sub(r"\$\$[ \t]*\([^()\s]+\)", "$$", slip.body)
-    yield ""
-    place = f"{{ref}}`in its place <slip-{slip.id.lower()}>`"
-    if slip.label is None:
-        yield f"Nothing to compute; see it {place}."
-    else:
-        yield f"{residuals(slip)} See {{eq}}`{slip.label}`, {place}."
-    yield ""
-
-
-REFUTED = re.compile(r"as written: (.+?) · ✓ corrected: residual (\S+ ≤ \S+)")
-
-
-def residuals(slip):
-    """What the chapter's cell printed, as written and corrected."""
-    found = REFUTED.search(slip.line)
-    if not found:
-        return "Not run yet."
-    as_written, corrected = found.groups()
-    return f"**As written: {as_written}. Corrected: {corrected}.**"
-
-
-class SlipCounts(Assembled):
-    """How many slips of each source are refuted."""
-
-    def markdown(self):
-        """A table with a row for each source."""
-        book = [s for c in reader.chapters() for s in c.slips]
-        done = Counter(s.id[0] for s in book)
-        prml = Counter(s.id[0] for s in book if s.printed_in_prml)
-        typos = typographic()
-        rows = [
-            [
-                f"**{k}** · {source['description']}",
-                done[k],
-                prml[k],
-                len(source["entry"]),
-            ]
-            for k, source in typos.items()
-        ]
-        header = ["Source", "Refuted", "In PRML too", "Typographic"]
-        yield from table(header, rows, [10, 3, 3, 3])
-
-
-def typographic():
-    """The slips of the pen: source -> description and entries."""
-    path = ROOT / "book" / "back" / "typographic.toml"
-    return tomllib.loads(path.read_text("utf-8"))
-
-
-class TypographicSlips(Assembled):
-    """One table per source for what no computation can refute."""
-
-    def markdown(self):
-        """Place, as given, to be read as."""
-        for key, source in typographic().items():
-            yield f"### Source {key}: {source['description']}"
-            yield ""
-            rows = [
-                [e["lines"], e["given"], e["read"]] for e in source["entry"]
-            ]
-            header = ["Lines", "As given", "To be read as"]
-            yield from table(header, rows, [2, 5, 5])
 
 
 # ------------------------------------------------------------------ the index
@@ -226,12 +192,13 @@ class EquationIndex(Assembled):
     """Every numbered equation: formula, function, check and residual."""
 
     def markdown(self):
-        """A section for each notebook, an entry for each equation."""
-        for chapter in reader.notebooks():
-            yield f"## {heading(chapter)}"
-            yield ""
+        """A fold for each notebook, an entry for each equation."""
+        for chapter in numbered():
+            yield f":::{{dropdown}} {heading(chapter)}"
             for equation in chapter.equations:
                 yield from equation_entry(chapter, equation)
+            yield ":::"
+            yield ""
 
 
 def equation_entry(chapter, equation):
@@ -259,11 +226,17 @@ def formula(equation):
 
 def check_entry(check):
     """Kind of check, functions behind it, residual and bound."""
-    functions = " and ".join(f"`{name}`" for name in check.library)
+    functions = " and ".join(map(function_link, check.library))
     by = f", with {functions}" if functions else ""
     numbers = reader.RESIDUAL.search(check.line)
     residual = " ≤ ".join(numbers.groups()) if numbers else "not run yet"
     return f"Checked as {KINDS[check.kind]}{by}: {residual}"
+
+
+def function_link(name):
+    """A function of the library, linked to where it is explained."""
+    target = reference.anchor(name)
+    return f"{{ref}}`{name} <{target}>`" if target else f"`{name}`"
 
 
 KINDS = {
@@ -275,48 +248,98 @@ KINDS = {
     "identity": "an identity",
     "limit": "a limit",
     "psd": "a semidefinite matrix",
+    "printed": "printed",
 }
 
 
 # ---------------------------------------------------------- measured results
+class PrintedMutants(Assembled):
+    """How many errors planted in the printed formulas were noticed."""
+
+    def markdown(self):
+        """A row for each notebook that was measured, and who was not."""
+        book = {c.name: c for c in reader.notebooks()}
+        found = {
+            name: json.loads((RESULTS / "printed" / f"{name}.json").read_text())
+            for name in book
+            if (RESULTS / "printed" / f"{name}.json").exists()
+        }
+        rows = [
+            [chapter_link(book[name], heading(book[name])), *shares(n)]
+            for name, n in found.items()
+        ]
+        header = ["Chapter", "Claims", "Planted", "Still true", "Noticed"]
+        if rows:
+            yield from table(header, rows, [7, 2, 2, 2, 3])
+        rest = [
+            chapter_link(chapter, heading(chapter))
+            for name, chapter in book.items()
+            if name not in found
+        ]
+        if rest:
+            yield f"Not measured: {', '.join(rest)}."
+
+
+def shares(n):
+    """A row of counts for one notebook."""
+    true = n["equivalent"] + n["slack"]
+    share = n["noticed"] / max(n["planted"] - true, 1)
+    return [n["claims"], n["planted"], true, f"{n['noticed']} ({share:.1%})"]
+
+
 class MutantReport(Assembled):
     """How many planted faults the checks and tests found."""
 
     def markdown(self):
         """One sentence, and the list of survivors."""
         path = RESULTS / "mutants.json"
-        if not path.exists():
-            yield "The faults have not been planted yet: run `make mutants`."
-            return
-        modules = json.loads(path.read_text("utf-8"))
-        total = {
-            key: sum(report[key] for report in modules.values())
-            for key in ("functions", "planted", "killed", "by_checks")
+        modules = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        paths = {p.stem: p for p in reader.modules()}
+        modules = {
+            stem: report
+            for stem, report in modules.items()
+            if stem in paths
+            and report.get("source") == journal.digest_of([paths[stem]])
         }
-        killed, planted = total["killed"], total["planted"]
-        yield (
-            f"Of {planted} faults planted in {total['functions']} functions, "
-            f"{killed} were found ({killed / planted:.1%}): "
-            f"{total['by_checks']} by a chapter's check, "
-            f"{killed - total['by_checks']} by a unit test."
-        )
+        if modules:
+            yield from measured(modules)
+        named = {p.split(".")[0] for c in reader.notebooks() for k in c.checks
+                 for p in k.library}  # fmt: skip
+        rest = ", ".join(f"`{stem}`" for stem in sorted(named - modules.keys()))
+        if rest:
+            yield f"Not measured since it last changed: {rest}."
+
+
+def measured(modules):
+    """The figures of these modules, survivors and excuses."""
+    total = {
+        key: sum(report[key] for report in modules.values())
+        for key in ("functions", "planted", "killed", "by_checks")
+    }
+    killed, planted = total["killed"], total["planted"]
+    yield (
+        f"Of {planted} faults planted in {total['functions']} functions, "
+        f"{killed} were found ({killed / planted:.1%}): "
+        f"{total['by_checks']} by a chapter's check, "
+        f"{killed - total['by_checks']} by a unit test."
+    )
+    yield ""
+    yield from table(
+        ["Module", "Faults planted", "Found", "By a chapter's check"],
+        [mutant_counts(*item) for item in modules.items()],
+        [4, 3, 3, 4],
+    )
+    rows = [mutant_row(s) for s in gather(modules, "survivors")]
+    if rows:
+        yield from table(["Function", "Fault that survived"], rows, [3, 7])
+    excused = gather(modules, "equivalent")
+    if excused:
+        count = sum(e["count"] for e in excused)
+        yield f"Not counted are {count} faults that no test can notice:"
         yield ""
-        yield from table(
-            ["Module", "Faults planted", "Found", "By a chapter's check"],
-            [mutant_counts(*item) for item in modules.items()],
-            [4, 3, 3, 4],
-        )
-        rows = [mutant_row(s) for s in gather(modules, "survivors")]
-        if rows:
-            yield from table(["Function", "Fault that survived"], rows, [3, 7])
-        excused = gather(modules, "equivalent")
-        if excused:
-            count = sum(e["count"] for e in excused)
-            yield f"Not counted are {count} faults that no test can notice:"
-            yield ""
-            header = ["Function", "Fault", "Why it is none"]
-            rows = [[*mutant_row(e), e["reason"]] for e in excused]
-            yield from table(header, rows, [3, 5, 5])
+        header = ["Function", "Fault", "Why it is none"]
+        rows = [[*mutant_row(e), e["reason"]] for e in excused]
+        yield from table(header, rows, [3, 5, 5])
 
 
 def gather(modules, key):
@@ -450,77 +473,6 @@ def climbs(rows):
     yield from table(header, found, [2, 4, 3, 4])
 
 
-# -------------------------------------------------------------- the reference
-class ApiReference(SphinxDirective):
-    """Every public name of the library, from its source."""
-
-    def run(self):
-        """One section for each module."""
-        self.env.note_reread()
-        names = {c.stem: c for c in reader.chapters()}
-        return [
-            module_section(self.state.document, path, names.get(path.stem))
-            for path in reader.modules()
-        ]
-
-
-def module_section(document, path, chapter):
-    """Title, summary and the public names of a module."""
-    tree = ast.parse(path.read_text("utf-8"))
-    section = nodes.section(ids=[f"api-{path.stem}"], names=[])
-    section += nodes.title("", "", nodes.literal("", f"prml4.{path.stem}"))
-    summary = nodes.paragraph("", summary_of(tree) + " ")
-    if chapter:
-        summary += document_link(place(chapter), chapter.title)
-    section += summary
-    listed = nodes.definition_list(classes=["api"])
-    for node in public_names(tree):
-        term = nodes.term("", "", nodes.literal("", signature(node)))
-        text = nodes.paragraph("", summary_of(node))
-        listed += nodes.definition_list_item(
-            "", term, nodes.definition("", text)
-        )
-    if len(listed):
-        section += listed
-    return section
-
-
-def document_link(target, text):
-    """A reference to another page, resolved by Sphinx."""
-    return pending_xref(
-        "",
-        nodes.inline("", f"Chapter: {text}."),
-        refdomain="std",
-        reftype="doc",
-        reftarget=target,
-        refexplicit=True,
-        refwarn=True,
-    )
-
-
-def public_names(tree):
-    """Functions and classes that a reader may call."""
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    return [
-        n
-        for n in tree.body
-        if isinstance(n, kinds) and not n.name.startswith("_")
-    ]
-
-
-def summary_of(node):
-    """The first paragraph of a docstring, on one line."""
-    text = (ast.get_docstring(node) or "").split("\n\n")[0]
-    return " ".join(text.split())
-
-
-def signature(node):
-    """name(arguments) of a function; the bare name of a class."""
-    if isinstance(node, ast.ClassDef):
-        return f"class {node.name}"
-    return f"{node.name}({ast.unparse(node.args)})"
-
-
 # ---------------------------------------------------------------- the anchors
 class SlipAnchors(SphinxTransform):
     """Give the box of slip A02 the anchor slip-a02."""
@@ -539,19 +491,43 @@ class SlipAnchors(SphinxTransform):
                 self.document.note_explicit_target(box)
 
 
+# ------------------------------------------------------------------ the links
+def lead_to_equations(app, pagename, templatename, context, doctree):
+    """A printed line that names a claim of another page leads there."""
+    equations = app.env.domains["math"].equations
+
+    def target(found):
+        page, _ = equations.get(found[1], (pagename, None))
+        path = (
+            ""
+            if page == pagename
+            else app.builder.get_relative_uri(pagename, page)
+        )
+        return f'href="{path}#equation-{found[1]}"'
+
+    if body := context.get("body"):
+        context["body"] = re.sub(r'href="#equation-([^"]+)"', target, body)
+
+
+def lead_to_the_ledger(app, docname, source):
+    """Chapters of the first edition link to the ledger as it was, a .md."""
+    source[0] = source[0].replace("back/slips.md", "back/slips.ipynb")
+
+
 def setup(app):
-    """Register the directives and the anchors."""
+    """Register the directives, the anchors and the links."""
     for name, directive in {
         "chapter-map": ChapterMap,
+        "sealed": Sealed,
         "book-counts": BookCounts,
-        "slip-ledger": SlipLedger,
-        "slip-counts": SlipCounts,
-        "typographic-slips": TypographicSlips,
         "equation-index": EquationIndex,
         "mutant-report": MutantReport,
+        "printed-mutants": PrintedMutants,
         "speed-report": SpeedReport,
-        "api-reference": ApiReference,
     }.items():
         app.add_directive(name, directive)
     app.add_transform(SlipAnchors)
+    app.connect("html-page-context", lead_to_equations)
+    app.connect("build-finished", draw_thumbnails)
+    app.connect("source-read", lead_to_the_ledger)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

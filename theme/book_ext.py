@@ -23,19 +23,18 @@ ASSETS = (
         "sphinx-mathjax-offline",
         "static/mathjax",
         "mathjax",
-        ("tex-chtml-full.js", "ui/lazy.js", "output/chtml/fonts/woff-v2/*"),
-    ),
-    (
-        "font_source_serif_pro",
-        "files",
-        "fonts/serif",
-        ("*-Regular.ttf", "*-It.ttf", "*-Semibold*.ttf", "LICENSE.txt"),
-    ),
-    (
-        "font_source_sans_pro",
-        "files",
-        "fonts/sans",
-        ("*-Regular.ttf", "*-It.ttf", "*-Semibold.ttf", "LICENSE.txt"),
+        (
+            "startup.js",
+            "core.js",
+            "input/tex-base.js",
+            "input/tex/extensions/ams.js",
+            "input/tex/extensions/boldsymbol.js",
+            "output/chtml.js",
+            "output/chtml/fonts/tex.js",
+            "output/chtml/fonts/woff-v2/*",
+            "a11y/assistive-mml.js",
+            "ui/lazy.js",
+        ),
     ),
 )
 
@@ -57,7 +56,10 @@ REPAIRS = (
         r'\1<span class="visually-hidden">formula </span>',
     ),
     # a residual and its bound stand on one line
-    (r"(residual \S+ ≤ [-+.\de]+)", r'<span class="nowrap">\1</span>'),
+    (
+        r"(residual \S+ ≤ [-+.\de]+)(?=[^\"<>]*<)",
+        r'<span class="nowrap">\1</span>',
+    ),
     # no line begins with the comma that belongs to a formula
     (
         r'(<span class="math [^>]*>[^<]*</span>[,.;:!?)\]’”]+)',
@@ -110,12 +112,15 @@ def set_version(app, config):
 
 
 def mark_opening(app, doctree):
-    """The line below a chapter's title, and its question, stand out."""
-    if STEM.search(app.env.docname) or app.env.docname == "book/intro":
-        doctree.next_node(nodes.paragraph)["classes"].append("byline")
+    """The question stands out; the line on what a chapter needs stands back."""
     for paragraph in doctree.findall(nodes.paragraph):
         if paragraph.astext().startswith("The question."):
             paragraph["classes"].append("question")
+    if STEM.search(app.env.docname) or app.env.docname == "book/intro":
+        for paragraph in doctree.findall(nodes.paragraph):
+            if "question" not in paragraph["classes"]:
+                paragraph["classes"].append("byline")
+                return
 
 
 def repair_body(app, pagename, templatename, context, doctree):

@@ -15,21 +15,53 @@ document.addEventListener("DOMContentLoaded", () => {
 
   // a box that scrolls sideways can be reached and scrolled by keyboard, and
   // fades where it goes on
-  const wide = ":is(pre, .text_html, .check, .slip, .attempt, mjx-container," +
+  const wide = ":is(pre, .text_html, .attempt, mjx-container, span.math," +
     " .pst-scrollable-table-container)";
   const look = box => {
     const hidden = box.scrollWidth - box.clientWidth;
-    if (hidden > 1) box.tabIndex = 0;
+    if (hidden > 4) box.tabIndex = 0; else box.removeAttribute("tabindex");
+    // what sticks out by rounding alone is no box that scrolls
+    box.classList.toggle("fits", hidden <= 4);
     box.classList.toggle("cut", hidden - box.scrollLeft > 4);
   };
-  const resized = new ResizeObserver(entries => entries.forEach(
-    ({target}) => look(target.querySelector(":scope > mjx-container") || target)
-  ));
-  for (const box of document.querySelectorAll(
-    `.bd-article ${wide}, .bd-article div.math`)) resized.observe(box);
+  const measure = box => look(box.matches("div.math") &&
+    box.querySelector(":scope > mjx-container") || box);
+  const resized = new ResizeObserver(
+    entries => entries.forEach(({target}) => measure(target)));
+  const boxes = document.querySelectorAll(
+    `.bd-article ${wide}, .bd-article div.math`);
+  for (const box of boxes) resized.observe(box);
+  document.addEventListener("typeset", () => boxes.forEach(measure));
   document.addEventListener("scroll", ({target}) => {
     if (target.matches?.(wide)) look(target);
   }, true);
+});
+
+// Read or Audit: the choice is kept, and opens every seal in place
+document.addEventListener("DOMContentLoaded", () => {
+  const [read, audit] = document.querySelectorAll(".mode input");
+  const seals = document.querySelectorAll("details.seal");
+  const show = () => seals.forEach(seal => { seal.open = audit.checked; });
+  if (audit.checked) show();
+  const inView = e => e.checkVisibility() && e.getBoundingClientRect().top > 60;
+  const change = chosen => {
+    try { localStorage.setItem("book-mode", chosen.value); }
+    catch { /* nothing is kept where that is forbidden */ }
+    // what the reader looks at stays where it is, by no other hand
+    document.documentElement.style.overflowAnchor = "none";
+    (chosen == read ? audit : read).checked = true;
+    const kept = [...document.querySelectorAll(
+      ".bd-article :is(h1, h2, h3, p, div.math)")].find(inView);
+    const before = kept?.getBoundingClientRect().top;
+    chosen.checked = true;
+    show();
+    if (kept) scrollBy({top: kept.getBoundingClientRect().top - before,
+      behavior: "instant"});
+    requestAnimationFrame(() => requestAnimationFrame(
+      () => { document.documentElement.style.overflowAnchor = ""; }));
+  };
+  for (const input of [read, audit])
+    input.addEventListener("change", () => change(input));
 });
 
 // paper is white

@@ -1,0 +1,99 @@
+"""What became of random problems, and what each notebook takes, as tables."""
+
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from theme.back_matter import RESULTS, Assembled, table  # noqa: E402
+
+FAMILIES = {
+    "logistic": "logistic regression",
+    "softmax": "softmax regression",
+    "probit": "probit, other thresholds, wrong labels",
+    "glm_pairs": "generalised linear models",
+    "generative": "LDA, QDA, naive Bayes",
+    "bayes_logistic": "Bayesian logistic regression",
+    "gp_laplace": "Gaussian processes, Laplace",
+    "gp_ep": "Gaussian processes, EP",
+}
+ODD = "singular", "separable", "one class", "opposite labels"
+ENDS = "answered", "warned", "refused", "beaten"
+
+
+class Campaigns(Assembled):
+    """Counts of `make campaigns`, by family."""
+
+    def markdown(self):
+        """How many problems; what they were; what came of them."""
+        path = RESULTS / "campaigns.json"
+        if not path.exists():
+            yield "No problem has been tried yet: run `make campaigns`."
+            return
+        report = json.loads(path.read_text("utf-8"))
+        found = report["families"]
+        hard = [(f, found[f]["any"]) for f in FAMILIES if f in found]
+        easy = [(f, p["well posed"]) for f, p in found.items() if len(p) > 1]
+        yield (
+            f"With seed {report['seed']}, {total(hard, 'problems')} problems "
+            f"of any kind were tried, and {total(easy, 'problems')} that are "
+            f"well posed. Of the former {failures(hard)} failed, of the latter "
+            f"{failures(easy)}."
+        )
+        yield ""
+        yield from counts("What they were", hard, ODD)
+        yield from counts("What came of them", hard, ENDS)
+        yield from counts("What came of well-posed ones", easy, ENDS[:3])
+
+
+def total(places, key):
+    """The sum of a number over families."""
+    return sum(place[key] for _, place in places)
+
+
+def failures(places):
+    """How many problems went wrong, or none."""
+    return sum(len(place["failed"]) for _, place in places) or "none"
+
+
+def counts(title, places, labels):
+    """One row for each family, one column for each label that occurs."""
+    shown = [b for b in labels if any(b in p["counts"] for _, p in places)]
+    rows = [
+        [FAMILIES[f], p["problems"], *(p["counts"].get(b, 0) for b in shown)]
+        + [len(p["failed"])]
+        for f, p in places
+    ]
+    yield f"**{title}.**"
+    yield ""
+    header = ["Family", "problems", *shown, "failed"]
+    yield from table(header, rows, [5, *[2] * (len(header) - 1)])
+
+
+class Times(Assembled):
+    """Seconds and memory of `make times`, by notebook."""
+
+    def markdown(self):
+        """The largest first, and the sum."""
+        path = RESULTS / "times.json"
+        if not path.exists():
+            yield "Nothing has been measured yet: run `make times`."
+            return
+        report = json.loads(path.read_text("utf-8"))
+        runs = sorted(report["notebooks"].items(), key=lambda r: -r[1]["s"])
+        rows = [[name, f"{r['s']:.1f}", f"{r['MB']:.0f}"] for name, r in runs]
+        whole = sum(run["s"] for _, run in runs)
+        rows.append(
+            ["all", f"{whole:.0f}", f"{max(r['MB'] for _, r in runs):.0f}"]
+        )
+        yield from table(["Notebook", "seconds", "peak, MB"], rows, [5, 2, 2])
+        yield report["setting"]
+
+
+def setup(app):
+    """Register with Sphinx."""
+    app.add_directive("campaigns", Campaigns)
+    app.add_directive("times", Times)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
