@@ -18,8 +18,11 @@ import numpy as np
 import race
 from threadpoolctl import threadpool_limits
 
-from prml4 import averages, bayes_logistic, newton, precision
-from prml4.logistic import cross_entropy
+from prml4 import bayes_logistic
+from prml4.models import averages
+from prml4.models.likelihoods import LOGISTIC
+from prml4.numerics import descent
+from prml4.studies import precision
 
 PASSES = 30  # over the data, at most, for a search with D = 50
 SLOWER = 10  # than the probit approximation, at most, the quadrature
@@ -46,8 +49,8 @@ def tasks(Phi, t):
     M = Phi.shape[1]
     floor = partial(bound, Phi, t)
     q = bayes_logistic.fit(Phi, t, alpha=1.0)
-    objective = newton.Objective(
-        Phi, cross_entropy(t), None, np.ones(M), np.zeros(M)
+    objective = descent.Objective(
+        Phi, LOGISTIC.loss(t), None, np.ones(M), np.zeros(M)
     )
     few = bayes_logistic.fit(Phi[: 3 * M], t[: 3 * M], alpha=0.1)
     found = {
@@ -61,7 +64,7 @@ def tasks(Phi, t):
     }
     yield from ((name, run, floor) for name, run in found.items())
     for name, fit in (("narrow", q), ("wide", few)):
-        predict = partial(bayes_logistic.predict_proba, Phi, fit)
+        predict = partial(bayes_logistic.predict_proba, fit, Phi)
         rough = partial(predict, averages.mackay)
         yield (
             f"probabilities, {name} posterior",

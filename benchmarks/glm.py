@@ -21,7 +21,7 @@ from glum import GeneralizedLinearRegressor
 from threadpoolctl import threadpool_limits
 
 from prml4 import glm
-from prml4.dispersion import GAMMA, LOG, POISSON
+from prml4.models.dispersion import GAMMA, LOG, POISSON
 
 FAMILIES = {"Poisson": POISSON, "Gamma": GAMMA}
 

@@ -21,7 +21,8 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from threadpoolctl import threadpool_limits
 
-from prml4 import gaussian_process, gp_laplace, kernels
+from prml4 import gaussian_process, gp_laplace
+from prml4.models import kernels
 
 KERNEL = kernels.constant() * kernels.squared_exponential()
 THETA = np.log([4.0, 1.0])  # variance, length-scale

@@ -35,7 +35,7 @@ def data(kind, N, D):
     Phi[:, 0] = 1
     w = rng.standard_normal(D)
     w *= 2 / np.std(Phi[:1000] @ w)
-    t = (rng.random(N) < logistic.predict_proba(Phi, w)).astype(float)
+    t = (rng.random(N) < logistic.predict_proba(w, Phi)[:, 1]).astype(float)
     if kind == "ill-scaled":  # columns from 0.01 to 1
         Phi = Phi * np.logspace(0, -2, D)
     return Phi, t

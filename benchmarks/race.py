@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from prml4 import newton
+from prml4.numerics import descent
 
 RESULTS = Path(__file__).parent / "results"
 GOAL = 1e-8  # of max |grad E| / N
@@ -101,17 +101,17 @@ def memory(f):
 
 def passes(N, fit):
     """Passes of a fit over N rows: for gradients, and for Hessians as well."""
-    made, row_pass = [0.0, 0.0], newton.row_pass
+    made, row_pass = [0.0, 0.0], descent.row_pass
 
     def counted(block, *args, order=2, **named):
         made[order - 1] += len(block) / N
         return row_pass(block, *args, order=order, **named)
 
-    newton.row_pass = counted
+    descent.row_pass = counted
     try:
         fit()
     finally:
-        newton.row_pass = row_pass
+        descent.row_pass = row_pass
     return [round(m, 2) for m in made]
 
 

@@ -33,7 +33,7 @@ def data(N, D, K):
     W = rng.standard_normal((K, D))
     A = Phi[:1000] @ W.T
     W *= 2 / np.std(A - A.mean(axis=1, keepdims=True))
-    A = softmax.activations(Phi, W)
+    A = softmax.activations(W, Phi)
     return Phi, np.argmax(A + rng.gumbel(size=A.shape), axis=1)
 
 

@@ -19,8 +19,13 @@ CLAIM_CHECKS = {
     "identity",
     "limit",
     "psd",
+    "printed",
 }
+SILENT = {"given", "depends", "each", "law", "transcribed"}  # print nothing
+ROOMS = ("referee", "numerics", "models", "studies", "estimators")
 SLIP_ID = r"[A-E]\d{2}"
+SLIP_HEADING = re.compile(rf"### (?={SLIP_ID} )(.+)\n([\s\S]+)")
+PRML_MARK = re.compile(r"\((PRML prints this too|PRML's own)\)")
 DISPLAY = re.compile(r"\$\$(.+?)\$\$(?:[ \t]*\(([^()\s]+)\))?", re.DOTALL)
 RESIDUAL = re.compile(r"residual (\S+) ≤ ([^\s<]+)")
 FENCE = re.compile(r"^(:{3,}|`{3,})\{([\w-]+)\}[ \t]*(.*)$")
@@ -37,6 +42,7 @@ class Planned:
     title: str
     prml: str  # PRML sections, or "no section"
     slips: tuple[str, ...]  # ledger ids that belong to the chapter
+    edition: int  # 1 until the chapter has been rewritten
     part: str  # title of the part
 
     @property
@@ -55,6 +61,7 @@ def outline(root=ROOT):
             title=row["title"],
             prml=row["prml"],
             slips=tuple(row["slips"]),
+            edition=row.get("edition", 2),
             part=part["title"],
         )
         for part in parts["part"]
@@ -93,13 +100,12 @@ class Check:
 
 @dataclass(frozen=True)
 class Slip:
-    """A slip of the sources: its admonition, its cell, what that printed."""
+    """A slip of the sources: box or entry of the ledger, what was printed."""
 
     id: str
     name: str
-    body: str  # Markdown of the admonition
-    cell: int  # of the admonition
-    label: str | None  # the claim that it concerns, None without a check
+    body: str  # Markdown of the box or the entry
+    cell: int  # of the box or the entry
     line: str
     printed_in_prml: bool
 
@@ -232,9 +238,15 @@ def library_names(cells):
             module = node.module or ""
             if module.split(".")[0] == "prml4":
                 for alias in node.names:
-                    path = f"{module}.{alias.name}".removeprefix("prml4.")
+                    path = below_rooms(f"{module}.{alias.name}")
                     names[alias.asname or alias.name] = path
     return names
+
+
+def below_rooms(path):
+    """prml4.room.module.name as module.name: no two modules share a name."""
+    parts = path.split(".")[1:]
+    return ".".join(parts[1:] if parts[0] in ROOMS else parts)
 
 
 def assignments(cells):
@@ -399,6 +411,11 @@ class Chapter:
         ]
 
     @property
+    def is_revised(self):
+        """Whether the chapter has the second edition's shape."""
+        return any(title == "The answer" for title, _ in self.headings)
+
+    @property
     def claims(self):
         """Labelled displays that are not definitions."""
         return [e for e in self.equations if not e.is_definition]
@@ -426,6 +443,16 @@ class Chapter:
         ]
 
     @cached_property
+    def transcribed(self):
+        """Label -> why its display is checked by hand and not as printed."""
+        return {
+            literal(call, 0): literal(call, 2)
+            for cell in self.code
+            for call, _ in referee_calls(cell.tree)
+            if call.func.attr == "transcribed"
+        }
+
+    @cached_property
     def slip_calls(self):
         """(id, label, cell) of every check.slip that is no demonstration."""
         return [
@@ -441,20 +468,22 @@ class Chapter:
         return [d for c in self.markdown for d in directives(c.source, c.index)]
 
     @cached_property
-    def slip_boxes(self):
-        """The admonitions of class slip."""
+    def slips(self):
+        """The slips: boxes in a chapter, headings in the ledger."""
+        told = [(d.argument, d.body, d.cell) for d in self.boxes("slip")]
+        entries = [(SLIP_HEADING.match(c.source), c) for c in self.markdown]
+        told += [(*found.groups(), c.index) for found, c in entries if found]
+        cells = {id_: cell for id_, _, cell in self.slip_calls}
+        return [make_slip(*entry, cells) for entry in told]
+
+    def boxes(self, kind):
+        """The admonitions of a class."""
         return [
             d
             for d in self.directives
             if d.kind == "admonition"
-            and "slip" in d.options.get("class", "").split()
+            and kind in d.options.get("class", "").split()
         ]
-
-    @cached_property
-    def slips(self):
-        """The slips, each from its admonition and the call that refutes it."""
-        calls = {id_: (label, cell) for id_, label, cell in self.slip_calls}
-        return [make_slip(box, calls) for box in self.slip_boxes]
 
     @cached_property
     def figures(self):
@@ -499,7 +528,7 @@ def make_check(cell, call, guarded, names, values):
     same = [
         c
         for c, _ in referee_calls(cell.tree)
-        if label and literal(c, 0) == label
+        if label and literal(c, 0) == label and c.func.attr not in SILENT
     ]
     lines = [s for s in cell.printed.splitlines() if mentions(s, label)]
     line = lines[same.index(call)] if len(lines) > same.index(call) else ""
@@ -534,21 +563,18 @@ def as_number(text):
         return None
 
 
-def make_slip(box, calls):
-    """A slip from its admonition; calls maps ids to (label, cell)."""
-    found = re.match(rf"({SLIP_ID})\s*[·:–-]?\s*(.*)$", box.argument)
-    id_, name = found.groups() if found else ("", box.argument)
-    label, cell = calls.get(id_, (None, None))
-    lines = cell.printed.splitlines() if cell else []
-    mark = "(PRML prints this too)"
+def make_slip(title, body, cell, cells):
+    """A slip as it is told; cells maps ids to the cells that refute them."""
+    found = re.match(rf"({SLIP_ID})\s*[·:–-]?\s*(.*)$", title)
+    id_, name = found.groups() if found else ("", title)
+    lines = cells[id_].printed.splitlines() if id_ in cells else []
     return Slip(
         id=id_,
-        name=name.replace(mark, "").strip(),
-        body=box.body.replace(mark, "").strip(),
-        cell=box.cell,
-        label=label,
+        name=PRML_MARK.sub("", name).strip(),
+        body=PRML_MARK.sub("", body).strip(),
+        cell=cell,
         line=next((s for s in lines if id_ in s and "residual" in s), ""),
-        printed_in_prml=mark in box.argument + box.body,
+        printed_in_prml=PRML_MARK.search(title + body) is not None,
     )
 
 
@@ -590,5 +616,18 @@ def public_functions(path):
 
 
 def modules(root=ROOT):
-    """The modules of the library."""
-    return sorted(p for p in (root / "prml4").glob("[!_]*.py"))
+    """The modules of the library: chapters first, then room by room."""
+    library = root / "prml4"
+    rooms = [p for r in ROOMS for p in sorted((library / r).glob("[!_]*.py"))]
+    return [*sorted(library.glob("[!_]*.py")), *rooms]
+
+
+def support(root=ROOT):
+    """What only notebooks import."""
+    return sorted((root / "book" / "support").glob("[!_]*.py"))
+
+
+def test_of(path, root=ROOT):
+    """The test file of a module, in the folder that mirrors its own."""
+    room = path.parent.name if path.parent.name != "prml4" else ""
+    return root / "tests" / room / f"test_{path.stem}.py"

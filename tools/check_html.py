@@ -5,7 +5,7 @@
 Every source in book/ must have become a page and no page more; every link
 inside the book must lead to a file and an id; nothing may be fetched from
 another host; every picture must have a text; no page may show markup that
-was meant to be rendered.
+was meant to be rendered, and no list may start inside a sentence.
 """
 
 import re
@@ -40,11 +40,15 @@ FETCHED_TAGS = {
     "video",
 }
 VOID = {"br", "col", "embed", "hr", "img", "input", "link", "meta", "source"}
+BLOCKS = {"div", "dd", "li", "nav", "ol", "p", "section", "ul", "summary"}
 VERBATIM = {"code", "pre", "script", "style", "textarea", "title", "desc"}
 RAW = re.compile(
     r"\{[a-z:-]+\}`|:::|```|\$\$|\\(?:begin|frac|mathbf|sum|sigma)\b|"
     r"\(#?sec-[\w-]+\)=|\?\?\?"
 )
+# what may stand before a list; a Markdown line that begins with "1." or "+"
+# makes one in the middle of a sentence
+SENTENCE_END = re.compile(r"[.:;!?…)\]”’]\s*$")
 OUTSIDE_CSS = re.compile(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//[^)'\"\s;]+")
 
 
@@ -55,11 +59,13 @@ class Page(HTMLParser):
         super().__init__()
         self.ids, self.links, self.faults = set(), set(), []
         self.open = []
+        self.paragraph = None  # the last one, while nothing else has followed
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
-        """Note ids, links and fetches; judge pictures."""
+        """Note ids, links and fetches; judge pictures and lists."""
         given = {key: value or "" for key, value in attributes}
+        self.follow(tag, given)
         self.ids |= {given[k] for k in ("id", "name") if given.get(k)}
         self.links |= {given[k] for k in ("href", "src") if given.get(k)}
         kinds = set(given.get("rel", "").split())
@@ -80,8 +86,21 @@ class Page(HTMLParser):
             verbatim = tag in VERBATIM or "math" in classes
             self.open.append((tag, verbatim))
 
+    def follow(self, tag, given):
+        """A list after a paragraph needs the end of a sentence before it."""
+        if tag in ("ol", "ul") and self.paragraph is not None:
+            if not SENTENCE_END.search(self.paragraph):
+                end = " ".join(self.paragraph.split())[-50:]
+                self.faults.append(f"a list inside a sentence: {end}")
+        if tag == "p" and "class" not in given:
+            self.paragraph = ""
+        elif tag in BLOCKS:
+            self.paragraph = None
+
     def handle_endtag(self, tag):
         """Leave the innermost element of this name."""
+        if tag in BLOCKS - {"p"}:
+            self.paragraph = None
         for place in reversed(range(len(self.open))):
             if self.open[place][0] == tag:
                 del self.open[place:]
@@ -89,6 +108,8 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         """Judge text, and the style sheets that stand in the page."""
+        if self.paragraph is not None:
+            self.paragraph += data
         if self.open and self.open[-1][0] == "style":
             if found := OUTSIDE_CSS.search(data):
                 self.faults.append(f"fetches {found[0]}")

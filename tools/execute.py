@@ -5,6 +5,7 @@
 
 A second run changes no byte: nothing that depends on the clock, the machine
 or the versions of tools is kept.  Cell ids, tags and sources stay as they are.
+A run of all notebooks that was killed goes on where it was.
 """
 
 import os
@@ -16,6 +17,11 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools import journal
+
+JOURNAL = Path(".make/outputs.jsonl")
 # read when the kernel starts: fixed digits, and no fight for cores
 STEADY = {
     "OMP_NUM_THREADS": "1",
@@ -58,13 +64,23 @@ def every_notebook(book):
     return [*sorted(book.glob("*.ipynb")), *sorted(book.glob("back/*.ipynb"))]
 
 
+def rests_on():
+    """What the outputs depend on besides the cells."""
+    library = [*Path("prml4").glob("**/*.py"), *Path("book/support").glob("*")]
+    return journal.digest_of(p for p in library if p.suffix == ".py")
+
+
 def main(names):
     """Run the named notebooks; name the first failing cell of each."""
     paths = [Path(n) for n in names] or every_notebook(Path("book"))
+    done = None if names else journal.Journal(JOURNAL, rests_on())
     os.environ.update(STEADY)
     failures = 0
     for path in paths:
         print(f"{path} ", end="", flush=True)
+        if done and done.results.get(str(path)) == journal.digest_of([path]):
+            print("done before")
+            continue
         start = time.perf_counter()
         try:
             text = nbformat.writes(run(path)) + "\n"
@@ -74,9 +90,13 @@ def main(names):
             continue
         changed = path.read_text(encoding="utf-8") != text
         if changed:
-            path.write_text(text, encoding="utf-8", newline="\n")
+            journal.write(path, text)
+        if done:
+            done.add(str(path), journal.digest_of([path]))
         seconds = time.perf_counter() - start
         print(f"{seconds:.1f} s, {'changed' if changed else 'unchanged'}")
+    if done and not failures:
+        done.close()
     return failures
 
 

@@ -6,23 +6,43 @@ import configparser
 import re
 from collections import Counter
 
+from prml4.referee.tex import TexError, parse
 from tools.chapters import (
     CLAIM_CHECKS,
+    ROOMS,
+    SILENT,
     SLIP_ID,
+    directives,
     has_image,
+    modules,
+    outline,
     public_functions,
     referee_calls,
+    support,
+    test_of,
+    without_code,
 )
 
 MAX_LINES, MAX_DRAWING_LINES, MAX_COLUMNS, MIN_ALT = 15, 40, 80, 40
 MIN_EXERCISES = {"logistic": 6, "irls": 6}
 # tags and patterns that weaken the comparison of outputs: every use is listed
-TAGS = {"hide-input", "hide-output", "remove-input", "exercise", "solution"}
+TAGS = {
+    *("hide-input", "hide-output", "remove-input"),
+    *("exercise", "solution", "numbers"),
+}
 WEAKENING_TAGS = {"nbval-ignore-output", "raises-exception"}
 ALLOWED_WEAKENING = set()  # (stem, tag)
 MAX_PATTERNS = 1
-# slips with nothing to compute: a box without a check.slip cell
-PROSE_SLIPS = {"A01", "B17", "B42", "C04", "C10"}
+# slips of which nothing can be computed; the ledger says so, and why
+PROSE_SLIPS = {
+    *("A01", "A11", "A24", "A25", "A29"),
+    *("B10", "B11", "B17", "B41", "B42"),
+    *("C04", "C06", "C09", "C10", "C11", "C13", "D12", "E09"),
+}
+NOTHING = "*Nothing to compute"
+MAX_MISTAKES = 3
+SKIP = "*A first reading can skip this section.*"
+# a chapter of the first edition, in any order
 SECTIONS = (
     "When it breaks",
     "On real data",
@@ -31,11 +51,36 @@ SECTIONS = (
     "Exercises",
     "Further reading",
 )
+# a chapter that has been rewritten, in this order
+ENDING = (
+    "When it breaks",
+    "On real data",
+    "Second opinion",
+    "The answer",
+    "Five things to remember",
+    "Five questions",
+    "Exercises",
+    "Further reading",
+)
+ABILITIES = "What you will be able to do"
+RESULTS = "Results, equations and functions"
+BYLINE = re.compile(r"(?m)^\*About [^\n]+ hours?, exercises aside · [^\n]+\*$")
+# what a chapter that has been rewritten does not say
+SOURCES = re.compile(rf"\bsources? [A-E]\b|\b{SLIP_ID}\b", re.IGNORECASE)
+TALK = re.compile(
+    r"\breferee\b|\bchecked\b|\bassert(?:s|ed)?\b"
+    r"|\b(?:the|this|that|a|each|every|next|our) checks?\b",
+    re.IGNORECASE,
+)
+PASTED = re.compile(r"\{doc\}`[^`<]+`|\[\]\([^)]*\)")
 # modules that hold no formulas: their docstrings say what, not which equation
 PLAIN_MODULES = {
-    *("book", "cases", "data", "diagnose", "hypotheses", "mistakes"),
-    *("slides", "svg", "validate"),
+    *("data", "diagnose", "result", "validate"),
+    *("calculus", "evaluate", "page", "tex", "values"),
 }
+MAX_BODY = 25
+# functions that are longer still; the list may only shrink
+LONG = set()
 FORMULA = re.compile(
     r"PRML|\(\d+\.\d+\)|\b(1[89]|20)\d\d\b|[=~<>≤≥≈∝∇Σ∫√^]"
     r"|\b[A-Za-z]+'*\([^()]*\)|\b(argmin|int|lim|d/d[a-z])\b"
@@ -70,6 +115,36 @@ def claims_are_checked(chapter):
     ]
 
 
+def claims_are_read(chapter):
+    """Where one claim is checked as printed all are, or say why they cannot."""
+    printed = {c.label for c in chapter.checks if c.kind == "printed"}
+    complaints = []
+    for claim in chapter.claims if printed else ():
+        by_hand = claim.label in chapter.transcribed
+        if by_hand == (claim.label in printed):
+            how = "both ways" if by_hand else "neither as printed nor by hand"
+            text = f"claim {claim.label} is checked {how}"
+            complaints.append(at(chapter, claim.cell, text))
+        elif by_hand and not chapter.transcribed[claim.label]:
+            text = f"no reason why {claim.label} is checked by hand"
+            complaints.append(at(chapter, claim.cell, text))
+    return complaints
+
+
+def house_style(chapter):
+    """What is checked as printed can be read in one way only."""
+    printed = {c.label for c in chapter.checks if c.kind == "printed"}
+    complaints = []
+    for claim in chapter.claims:
+        if claim.label in printed:
+            try:
+                parse(claim.tex)
+            except TexError as why:
+                text = f"claim {claim.label}: {why}"
+                complaints.append(at(chapter, claim.cell, text))
+    return complaints
+
+
 def checks_name_claims(chapter):
     """Every check names, as a literal, a claim of its notebook."""
     claims = {e.label for e in chapter.claims}
@@ -83,7 +158,7 @@ def checks_name_claims(chapter):
 def referee_is_known(chapter):
     """Only the referee's functions are called check.<function>."""
     tools = referee_tools(chapter)
-    known = CLAIM_CHECKS | {"slip", "attempt"} | tools
+    known = CLAIM_CHECKS | SILENT | {"slip", "attempt"} | tools
     return [
         at(chapter, cell.index, f"unknown referee check.{call.func.attr}")
         for cell in chapter.code
@@ -173,7 +248,7 @@ def hidden(text, word):
 
 # ----------------------------------------------------------------------- slips
 def slips_are_refuted(chapter):
-    """A slip's box is followed at once by the cell that refutes it."""
+    """A slip is followed at once by the cell that refutes it."""
     calls = {(i, cell.index) for i, _, cell in chapter.slip_calls}
     complaints = []
     for slip in chapter.slips:
@@ -191,13 +266,13 @@ def slips_are_refuted(chapter):
     return complaints
 
 
-def slip_calls_are_boxed(chapter):
-    """check.slip names an id that has a box, both as literals."""
-    boxed = {s.id for s in chapter.slips}
+def slip_calls_are_told(chapter):
+    """check.slip names an id that has an entry or a box, both as literals."""
+    told = {s.id for s in chapter.slips}
     return [
-        at(chapter, cell.index, f"check.slip without a box: {id_}")
+        at(chapter, cell.index, f"check.slip of a slip that is not told: {id_}")
         for id_, _, cell in chapter.slip_calls
-        if id_ not in boxed
+        if id_ not in told
     ]
 
 
@@ -212,17 +287,74 @@ def slips_name_claims(book):
     ]
 
 
-def slips_are_unique(book):
-    """A ledger id is refuted once."""
-    ids = Counter(s.id for chapter in book for s in chapter.slips)
-    return [f"slip {k} occurs {n} times" for k, n in ids.items() if n > 1]
+def slips_are_unique(chapter):
+    """A ledger id occurs once in a notebook."""
+    ids = Counter(s.id for s in chapter.slips)
+    return [
+        f"{chapter.name}: slip {k} occurs {n} times"
+        for k, n in ids.items()
+        if n > 1
+    ]
 
 
-def slips_are_complete(book, plan):
-    """The chapters hold the slips that the plan gives them."""
-    due = {i for row in plan for i in row.slips}
-    found = {s.id for chapter in book for s in chapter.slips}
-    return [f"slip {i} is missing" for i in sorted(due - found)]
+def ledger_is_complete(book, plan):
+    """The ledger has the plan's slips, each below its chapter, in order."""
+    due = [(heading, i) for heading, ids in by_chapter(plan) for i in ids]
+    found = [
+        ([t for t, cell in ledger.headings if cell < slip.cell][-1:], slip.id)
+        for ledger in ledgers(book)
+        for slip in ledger.slips
+    ]
+    found = [("".join(heading), id_) for heading, id_ in found]
+    return [
+        *(
+            f"slip {i} is missing below “{h}”"
+            for h, i in due
+            if (h, i) not in found
+        ),
+        *(
+            f"slip {i} is not planned below “{h}”"
+            for h, i in found
+            if (h, i) not in due
+        ),
+    ]
+
+
+def by_chapter(plan):
+    """(heading, ids) of the sections that the ledger has."""
+    return [(f"{r.number} · {r.title}", r.slips) for r in plan if r.slips]
+
+
+def ledgers(book):
+    """The ledger: at most one notebook of the book."""
+    return [chapter for chapter in book if chapter.name == "slips"]
+
+
+def silence_is_explained(book, plan):
+    """The ledger says where nothing of a slip is computed, and only there."""
+    return [
+        f"slip {slip.id}: “Nothing to compute” is missing or does not belong"
+        for ledger in ledgers(book)
+        for slip in ledger.slips
+        if (NOTHING in slip.body) != (slip.id in PROSE_SLIPS)
+        or (NOTHING in slip.body)
+        == (slip.id in {id_ for id_, *_ in ledger.slip_calls})
+    ]
+
+
+def sources_are_counted(book, plan):
+    """The table that introduces the sources counts their slips."""
+    complaints = []
+    for ledger in ledgers(book):
+        slips = [(s.id[0], s.printed_in_prml) for s in ledger.slips]
+        for source in sorted({letter for letter, _ in slips}):
+            marked = slips.count((source, True))
+            total = marked + slips.count((source, False))
+            row = rf"(?m)^\| {source} \|.*\| {total} \| {marked} \|$"
+            if not re.search(row, ledger.header):
+                text = f"source {source} has {total} slips, {marked} in PRML"
+                complaints.append(at(ledger, 0, text))
+    return complaints
 
 
 # ------------------------------------------------------ execution and outputs
@@ -255,6 +387,7 @@ def must_show(tree):
         if isinstance(n, ast.Call)
     }
     shows = {"print", "display", "book.source", "book.show", "book.slider"}
+    calls -= {f"check.{name}" for name in SILENT}
     return bool(calls & shows) or any(c.startswith("check.") for c in calls)
 
 
@@ -291,6 +424,15 @@ def tags_are_known(chapter):
         for tag in sorted(c.tags - TAGS)
         if tag not in WEAKENING_TAGS
         or (chapter.stem, tag) not in ALLOWED_WEAKENING
+    ]
+
+
+def numbers_are_asserted(chapter):
+    """A cell tagged numbers shows nothing: whoever reads will not see it."""
+    return [
+        at(chapter, c.index, "a cell tagged numbers shows or checks something")
+        for c in chapter.code
+        if "numbers" in c.tags and (c.outputs or referee_calls(c.tree))
     ]
 
 
@@ -442,16 +584,11 @@ def calls_of(tree):
 
 # -------------------------------------------------------------- a whole chapter
 def header_is_complete(chapter):
-    """Title, PRML section, question, and the module and test that exist."""
-    root, stem = chapter.root, chapter.stem
+    """Title and question; what the chapter needs, and what it gives."""
     wanted = {
         "a title": re.search(r"(?m)^# \S", chapter.header),
-        "the PRML section": "PRML" in chapter.header,
         "the question": chapter.question,
-        f"prml4/{stem}.py": named_file(chapter, root, f"prml4/{stem}.py"),
-        f"tests/test_{stem}.py": named_file(
-            chapter, root, f"tests/test_{stem}.py"
-        ),
+        **(opening(chapter) if chapter.is_revised else files(chapter)),
     }
     return [
         at(chapter, 0, f"the header lacks {what}, or it does not exist")
@@ -460,15 +597,39 @@ def header_is_complete(chapter):
     ]
 
 
-def named_file(chapter, root, name):
-    """Whether the header names a file of the repository that exists."""
-    return f"`{name}`" in chapter.header and (root / name).is_file()
+def files(chapter):
+    """In the first edition: PRML section, and a module and test that exist."""
+    root, stem = chapter.root, chapter.stem
+    names = f"prml4/{stem}.py", f"tests/test_{stem}.py"
+    return {"the PRML section": "PRML" in chapter.header} | {
+        name: f"`{name}`" in chapter.header and (root / name).is_file()
+        for name in names
+    }
+
+
+def opening(chapter):
+    """Since then, before the first section: one line, and a folded list."""
+    text = "\n\n".join(c.source for c in chapter.markdown)
+    text = text.split("\n## ")[0]
+    line = BYLINE.search(text)
+    return {
+        "“*About … hours, exercises aside · needs … · PRML …*”": line
+        and "PRML" in line[0],
+        f"the folded “{ABILITIES}”": ABILITIES
+        in [d.argument for d in directives(text, 0)],
+    }
 
 
 def parts_are_there(chapter):
     """The sections that every chapter has, and a picture early on."""
-    missing = [s for s in SECTIONS if not chapter.section(s)]
-    complaints = [f"{chapter.name}: no section “{s}”" for s in missing]
+    titles = [title for title, _ in chapter.headings]
+    due = ENDING if chapter.is_revised else SECTIONS
+    found = [s for t in titles for s in due if t.startswith(s)]
+    complaints = [
+        f"{chapter.name}: no section “{s}”" for s in due if s not in found
+    ]
+    if chapter.is_revised and not complaints and found != list(ENDING):
+        complaints.append(f"{chapter.name}: the end has not the order {ENDING}")
     third = chapter.headings[2][1] if len(chapter.headings) > 2 else 0
     if not chapter.pictures or chapter.pictures[0] > third:
         complaints.append(f"{chapter.name}: no picture before the third ##")
@@ -477,30 +638,93 @@ def parts_are_there(chapter):
     return complaints
 
 
-def summary_is_a_table(chapter):
-    """The summary ties results to equations, functions and checks."""
-    text = chapter.section("Summary")
+def results_are_a_table(chapter):
+    """The table of results ties them to equations and functions."""
+    text, columns = chapter.section("Summary"), 4
+    if chapter.is_revised:
+        section = chapter.section("Five things to remember")
+        folded = [d for d in directives(section, 0) if d.argument == RESULTS]
+        text, columns = "\n".join(d.body for d in folded), 3
     rows = [s for s in text.splitlines() if s.strip().startswith("|")]
-    wide = [s for s in rows if s.count("|") >= 5]
+    wide = [s for s in rows if s.count("|") > columns]
     if not wide or not any("{eq}`" in s for s in wide):
-        return [f"{chapter.name}: the summary has no table of four columns"]
+        return [
+            f"{chapter.name}: the results have no table of {columns} columns"
+        ]
     labels = set(re.findall(r"\{eq\}`(?:[^`<]*<)?([^`>]+)", text))
     known = {e.label for e in chapter.equations}
     return [
-        f"{chapter.name}: the summary refers to unknown {label}"
+        f"{chapter.name}: the table of results refers to unknown {label}"
         for label in sorted(labels - known)
     ]
 
 
+def five_things_are_five(chapter):
+    """Five ideas in a numbered list; five questions, each with its answer."""
+    if not chapter.is_revised:
+        return []
+    ideas = chapter.section("Five things to remember")
+    questions = chapter.section("Five questions")
+    listed = re.findall(r"(?m)^(\d)\. ", ideas)
+    asked = re.findall(
+        r"(?m)^\*\*(\d)\.\*\*|^:{3,}\{dropdown\} (Answer)$", questions
+    )
+    complaints = []
+    if listed != list("12345"):
+        complaints.append(f"{chapter.name}: not five things to remember")
+    if ["".join(pair) for pair in asked] != [
+        word for k in "12345" for word in (k, "Answer")
+    ]:
+        text = "not five questions, each with a folded answer"
+        complaints.append(f"{chapter.name}: {text}")
+    return complaints
+
+
+def mistakes_are_few(chapter):
+    """At most three boxes tell a common mistake."""
+    n = len(chapter.boxes("mistake"))
+    text = f"{n} common mistakes, at most {MAX_MISTAKES}"
+    return [f"{chapter.name}: {text}"] if n > MAX_MISTAKES else []
+
+
+def stars_are_explained(chapter):
+    """Below a starred heading stands that it can be skipped."""
+    return [
+        at(chapter, c.index, f"“{lines[i]}” does not go on with {SKIP}")
+        for c in chapter.markdown
+        for lines in [[*filter(str.strip, without_code(c.source).splitlines())]]
+        for i in range(len(lines))
+        if re.match(r"#+ .*★\s*$", lines[i])
+        and [s.strip() for s in lines[i + 1 : i + 2]] != [SKIP]
+    ]
+
+
+def prose_keeps_to_its_subject(chapter):
+    """No word of sources, slips or checks; no title pasted for a reference."""
+    if not chapter.is_revised:
+        return []
+    stop = max(i for title, i in chapter.headings if title == "The answer")
+    stop = next((i for t, i in chapter.headings if t == "Exercises"), stop)
+    complaints = []
+    for cell in chapter.markdown:
+        text = re.sub(r"\$[^$]+\$|\]\([^)]+\)", " ", without_code(cell.source))
+        found = [*SOURCES.finditer(text), *PASTED.finditer(cell.source)]
+        if cell.index < stop and chapter.stem != "check":
+            found += TALK.finditer(text)
+        for match in found:
+            complaints.append(at(chapter, cell.index, f"says “{match[0]}”"))
+    return complaints
+
+
 def names_in_prose_exist(chapter):
     """`module.name` in the text is a name of that module."""
-    folder = chapter.root / "prml4"
+    paths = {path.stem: path for path in modules(chapter.root)}
     complaints = []
     for cell in chapter.markdown:
         spans = re.findall(r"(?<!`)`(?:prml4\.)?(\w+)\.(\w+)[`(]", cell.source)
         for stem, name in spans:
-            path = folder / f"{stem}.py"
-            if path.is_file() and name not in {"py", *top_level(path)}:
+            path = paths.get(stem)
+            if path and name not in {"py", *top_level(path)}:
                 text = f"there is no prml4.{stem}.{name}"
                 complaints.append(at(chapter, cell.index, text))
     return complaints
@@ -557,6 +781,37 @@ def exercises_check_themselves(chapter):
     return complaints
 
 
+def stubs_keep_the_answer(book):
+    """check.attempt(label, mine, **exercises.f()): the stub shows no more."""
+    complaints, used = [], Counter()
+    for chapter in (c for c in book if c.is_revised):
+        known = top_level(chapter.root / "book" / "support" / "exercises.py")
+        stubs = [c for c in chapter.code if "exercise" in c.tags]
+        for cell in stubs:
+            for call, _ in referee_calls(cell.tree):
+                name = answer_of(call)
+                used[name] += 1
+                if name not in known:
+                    text = "the stub shows its answer: hand it exercises.f()"
+                    complaints.append(at(chapter, cell.index, text))
+    return complaints + [
+        f"exercises.{name} judges {n} exercises"
+        for name, n in used.items()
+        if name and n > 1
+    ]
+
+
+def answer_of(call):
+    """f of check.attempt(label, mine, **exercises.f()), "" of another call."""
+    names = [k.arg for k in call.keywords]
+    if len(call.args) != 2 or names != [None]:
+        return ""
+    answer = re.fullmatch(
+        r"exercises\.(\w+)\(\)", ast.unparse(call.keywords[0].value)
+    )
+    return answer[1] if answer else ""
+
+
 # --------------------------------------------------------------------- library
 def functions_are_documented(path):
     """First docstring lines state a formula or a reference."""
@@ -571,96 +826,172 @@ def functions_are_documented(path):
     return complaints
 
 
-def modules_have_tests(root, plan):
+def modules_have_tests(root):
     """A module has its test file."""
     return [
-        f"prml4/{path.name} has no tests/test_{path.name}"
-        for path in sorted((root / "prml4").glob("[!_]*.py"))
-        if not (root / "tests" / f"test_{path.name}").is_file()
+        f"{path.relative_to(root)} has no "
+        f"{test_of(path, root).relative_to(root)}"
+        for path in [*modules(root), *support(root)]
+        if not test_of(path, root).is_file()
+    ]
+
+
+def plain_modules_exist(root, plain):
+    """No exemption outlives its module."""
+    stems = {path.stem for path in modules(root)}
+    return [f"there is no module {name}" for name in sorted(plain - stems)]
+
+
+def functions_are_short(root, long):
+    """At most 25 lines without the docstring, but for those listed."""
+    lines = {
+        f"{path.stem}.{node.name}": body_lines(node)
+        for path in modules(root)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    }
+    found = {name for name, n in lines.items() if n > MAX_BODY}
+    return [
+        *(f"{name}: {lines[name]} lines" for name in sorted(found - long)),
+        *(f"{name} is short now: unlist it" for name in sorted(long - found)),
+    ]
+
+
+def body_lines(function):
+    """Lines of a function from def to its end, without the docstring."""
+    first = function.body[0]
+    told = ast.get_docstring(function) is not None
+    said = first.end_lineno - first.lineno + 1 if told else 0
+    return function.end_lineno - function.lineno + 1 - said
+
+
+def refusals_are_worded(root):
+    """NAME must …; got …: what arrived stands after a semicolon."""
+    return [
+        f"{path.stem}, line {node.lineno}: not “… must …; got …”"
+        for path in modules(root)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Raise)
+        and re.search(r"(?<!;) got |^expected", words_of(node))
+    ]
+
+
+def words_of(tree):
+    """The texts in a piece of code, one after the other."""
+    strings = [n for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+    return "".join(str(n.value) for n in strings)
+
+
+def tree_is_the_contents(root):
+    """At the top of prml4 stand the chapters and the rooms, nothing else."""
+    due = {f"{row.stem}.py" for row in outline(root)} | {*ROOMS, "__init__.py"}
+    found = {path.name for path in (root / "prml4").glob("[!.]*")}
+    extra = found - due - {"__pycache__", "py.typed"}
+    missing = due - set(ROOMS) - found
+    return [
+        *(f"prml4/{name} is no chapter and no room" for name in sorted(extra)),
+        *(f"there is no prml4/{name}" for name in sorted(missing)),
+    ]
+
+
+def maps_are_complete(root):
+    """help() of the library and of a room lists what is there, in order."""
+    library = root / "prml4"
+    due = [f"{row.number} {row.stem}" for row in outline(root)]
+    due += sorted(r for r in ROOMS if (library / r).is_dir())
+    told = [" ".join(line[:2]) for line in listed(library)]
+    told = [line for line in told if line[0].isdigit()] + sorted(
+        line.split()[0] for line in told if not line[0].isdigit()
+    )
+    complaints = [] if told == due else [f"prml4 lists {told}, not {due}"]
+    for room in (library / r for r in ROOMS if (library / r).is_dir()):
+        due = sorted(path.stem for path in room.glob("[!_]*.py"))
+        told = sorted(line[0] for line in listed(room))
+        if told != due:
+            complaints.append(f"{room.name} lists {told}, not {due}")
+    return complaints
+
+
+def listed(package):
+    """Words of the indented lines of a package's docstring."""
+    path = package / "__init__.py"
+    tree = ast.parse(path.read_text("utf-8") if path.is_file() else "")
+    lines = (ast.get_docstring(tree, clean=False) or "").splitlines()
+    return [line.split() for line in lines if line.startswith("    ")]
+
+
+def editions_are_true(book, plan):
+    """A chapter has its new end, or the plan says that it has not yet."""
+    first = {row.name: row.edition == 1 for row in plan}
+    return [
+        f"{c.name}: “edition = 1” in outline.toml, and "
+        f"{'an' if c.is_revised else 'no'} answer"
+        for c in book
+        if c.name in first and first[c.name] == c.is_revised
     ]
 
 
 def notebooks_are_planned(book, plan):
-    """The notebooks are the chapters of the plan, under the plan's names."""
-    names, found = {row.name for row in plan}, {c.name for c in book}
+    """The numbered notebooks are the plan's chapters, under its names."""
+    names = {row.name for row in plan}
+    found = {c.name for c in book if c.name[:1].isdigit()}
     return [
         *(f"{name} is not in outline.toml" for name in sorted(found - names)),
         *(f"there is no book/{name}.ipynb" for name in sorted(names - found)),
     ]
 
 
-def imports_run_one_way(root, plan):
-    """A chapter's module imports no later chapter, nor what rests on one."""
-    rank = {row.stem: row.number for row in plan}
-    rank["check"] = 0
-    modules = {
-        path.stem: imported_modules(path)
-        for path in sorted((root / "prml4").glob("[!_]*.py"))
-    }
-    return [
-        f"prml4/{stem}.py imports {other}"
-        for stem, imported in modules.items()
-        if stem in rank
-        for other in imported
-        if latest(other, modules, rank) > rank[stem]
-    ]
-
-
-def latest(stem, modules, rank):
-    """The number of a chapter; of support, the latest that it rests on."""
-    if stem in rank:
-        return rank[stem]
-    below = modules.get(stem, [])
-    return max((latest(s, modules, rank) for s in below), default=0)
-
-
-def imported_modules(path):
-    """Stems of the prml4 modules that a module imports, anywhere in it."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            module = (node.module or "").removeprefix("prml4").strip(".")
-            if node.level or (node.module or "").startswith("prml4"):
-                found |= {module} if module else {a.name for a in node.names}
-        elif isinstance(node, ast.Import):
-            names = [a.name for a in node.names]
-            found |= {n[6:] for n in names if n.startswith("prml4.")}
-    return sorted(found)
-
-
 # what a notebook of the back matter must satisfy as well
 PER_NOTEBOOK = (
     claims_are_checked,
+    claims_are_read,
+    house_style,
     checks_name_claims,
     referee_is_known,
     checks_show_their_line,
     labels_are_prefixed,
     no_hidden_labels,
     slips_are_refuted,
-    slip_calls_are_boxed,
+    slip_calls_are_told,
+    slips_are_unique,
     counts_are_in_order,
     outputs_are_there,
     no_error_outputs,
     no_machine_paths,
     tags_are_known,
+    numbers_are_asserted,
     kernel_is_clean,
     mathematics_is_imported,
     cells_are_short,
     figures_are_described,
     figures_state_what_they_show,
     names_in_prose_exist,
+    stars_are_explained,
 )
 PER_CHAPTER = (
     *PER_NOTEBOOK,
     header_is_complete,
     parts_are_there,
-    summary_is_a_table,
+    results_are_a_table,
+    five_things_are_five,
+    mistakes_are_few,
+    prose_keeps_to_its_subject,
     exercises_are_solved,
     exercises_check_themselves,
 )
-PER_BOOK = (labels_are_unique, slips_name_claims, slips_are_unique)
+PER_BOOK = (labels_are_unique, slips_name_claims, stubs_keep_the_answer)
 PER_PLAN = (
-    slips_are_complete,
+    ledger_is_complete,
+    silence_is_explained,
+    sources_are_counted,
+    editions_are_true,
     notebooks_are_planned,
 )
-PER_TREE = (modules_have_tests, imports_run_one_way)
+PER_TREE = (
+    modules_have_tests,
+    tree_is_the_contents,
+    maps_are_complete,
+    refusals_are_worded,
+)
+# with what they exempt
+PER_LIST = {plain_modules_exist: PLAIN_MODULES, functions_are_short: LONG}

@@ -5,10 +5,10 @@
 
 For each function behind a claim, and the functions of its module that it
 calls, small faults are planted in the source: a sign, a factor, an index, a
-term, a transposition, a comparison. The checks of the chapters that name the
-function run against the fault, then the unit tests of its module. The figures
-go, module by module, to benchmarks/results/mutants.json; below 95 % the run
-fails.
+term, a transposition, a comparison. The checks that rest on the function run
+against the fault, then the unit tests of its module. The figures go, module by
+module, to benchmarks/results/mutants.json; below 97 % the run fails. A run
+that was killed goes on where it was.
 """
 
 import ast
@@ -18,6 +18,7 @@ import io
 import json
 import os
 import re
+import resource
 import signal
 import sys
 import textwrap
@@ -39,11 +40,14 @@ sys.path.insert(0, str(ROOT))
 import pytest  # noqa: E402
 
 from tools import chapters as reader  # noqa: E402
-from tools import rerun  # noqa: E402
+from tools import journal, rerun  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "mutants.json"
 EQUIVALENT = ROOT / "tools" / "equivalent.toml"
-WORKERS, GOAL = 2, 0.95
+PATHS = {path.stem: path for path in reader.modules()}
+JOURNAL = ROOT / ".make" / "mutants-library.jsonl"
+WORKERS, GOAL = 2, 0.97
+PATIENCE = 50  # seconds to wait for a second of work, on a busy machine
 SURVIVED, BY_CHECKS, BY_TESTS = 0, 11, 12  # exit codes of a worker
 
 
@@ -61,16 +65,22 @@ def targets(book):
     return {key: named[key] for key in sorted(named)}
 
 
+def library(stem):
+    """The module of this name, whatever room it is in."""
+    path = PATHS[stem].relative_to(ROOT).with_suffix("")
+    return import_module(".".join(path.parts))
+
+
 def home(stem, name):
     """The module that defines what another module passes on."""
-    thing = getattr(import_module(f"prml4.{stem}"), name, None)
-    module = getattr(thing, "__module__", None) or f"prml4.{stem}"
-    return module.removeprefix("prml4."), name
+    thing = getattr(library(stem), name, None)
+    module = getattr(thing, "__module__", None) or stem
+    return module.rpartition(".")[2], name
 
 
 def mutable(stem, name):
     """Whether prml4.stem.name is a plain function of that module."""
-    module = import_module(f"prml4.{stem}")
+    module = library(stem)
     function = getattr(module, name, None)
     return (
         inspect.isfunction(function) and function.__module__ == module.__name__
@@ -93,7 +103,7 @@ def callees(stem, name):
 
 def syntax(stem, name):
     """The tree of a function, without its docstring."""
-    function = getattr(import_module(f"prml4.{stem}"), name)
+    function = getattr(library(stem), name)
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     if ast.get_docstring(tree.body[0]):
         tree.body[0].body = tree.body[0].body[1:] or [ast.Pass()]
@@ -107,13 +117,20 @@ class Mutant:
 
     stem: str  # module
     name: str  # function
-    fault: str  # line number in the function: old -> new
+    statement: str  # the one that is changed, its first line
+    fault: str  # old → new
     tree: ast.Module
 
     @property
     def function(self):
         """module.function"""
         return f"{self.stem}.{self.name}"
+
+    @property
+    def key(self):
+        """Its name in the journal."""
+        tree = journal.digest(ast.dump(self.tree))
+        return f"{self.function}: {self.statement}: {self.fault}: {tree}"
 
 
 def mutants(stem, name):
@@ -128,8 +145,10 @@ def mutants(stem, name):
             up = isinstance(node, SMALL)
             before = context(original, index, up)
             after = context(tree, index, up)
-            fault = f"line {before.lineno}: {shown(before)} → {shown(after)}"
-            found.setdefault(ast.dump(tree), Mutant(stem, name, fault, tree))
+            where = shown(statement(original, node), first=True)
+            fault = f"{shown(before)} → {shown(after)}"
+            mutant = Mutant(stem, name, where, fault, tree)
+            found.setdefault(ast.dump(tree), mutant)
     return list(found.values())
 
 
@@ -200,9 +219,19 @@ def context(tree, index, up):
     return parent if up and hasattr(parent, "lineno") else node
 
 
-def shown(node):
-    """A node as one line of code."""
-    text = " ".join(ast.unparse(node).split())
+def statement(tree, node):
+    """The innermost statement that holds a node."""
+    return [
+        s
+        for s in ast.walk(tree)
+        if isinstance(s, ast.stmt) and any(n is node for n in ast.walk(s))
+    ][-1]
+
+
+def shown(node, first=False):
+    """A node as one line of code; of a statement perhaps the first only."""
+    lines = ast.unparse(node).splitlines()
+    text = " ".join(" ".join(lines[:1] if first else lines).split())
     return text if len(text) <= 60 else text[:59] + "…"
 
 
@@ -328,7 +357,7 @@ MUTATIONS = (
 # --------------------------------------------------------------------- a trial
 def plant(mutant):
     """Give the function the faulty code, for everyone who has imported it."""
-    module = import_module(f"prml4.{mutant.stem}")
+    module = library(mutant.stem)
     names = dict(vars(module))
     place = f"mutant of {mutant.function}"
     exec(compile(mutant.tree, place, "exec"), names)
@@ -339,17 +368,15 @@ def plant(mutant):
 def trial(mutant, book):
     """Exit code of a worker: who noticed the fault.
 
-    First the checks that rest on the function, then all of their chapters,
-    then the unit tests.
+    First the checks that rest on the function, then the unit tests.
     """
     plant(mutant)
-    for goals in (book.get, lambda chapter: None):
-        for chapter in book:
-            try:
-                rerun.run(chapter, goals=goals(chapter))
-            except Exception:  # noqa: BLE001  any failure is an objection
-                return BY_CHECKS
-    tests = ROOT / "tests" / f"test_{mutant.stem}.py"
+    for chapter, goals in book.items():
+        try:
+            rerun.run(chapter, goals=goals)
+        except Exception:  # noqa: BLE001  any failure is an objection
+            return BY_CHECKS
+    tests = reader.test_of(PATHS[mutant.stem])
     return BY_TESTS if unit_tests(tests) else SURVIVED
 
 
@@ -361,12 +388,13 @@ def unit_tests(path):
         return int(pytest.main([*options, "--rootdir", str(ROOT), str(path)]))
 
 
-def start(mutant, book):
-    """Fork a worker; its process id."""
+def start(mutant, book, seconds):
+    """Fork a worker, which may compute for so long; its process id."""
     pid = os.fork()
     if not pid:
-        code = BY_CHECKS
+        code, most = BY_CHECKS, int(seconds + time.process_time())
         try:
+            resource.setrlimit(resource.RLIMIT_CPU, (most, most))
             code = trial(mutant, book)
         finally:
             os._exit(code)
@@ -376,16 +404,16 @@ def start(mutant, book):
 class Workers:
     """At most WORKERS trials at a time; a late one counts as noticed."""
 
-    def __init__(self, limits):
-        """limits: module -> seconds that a trial may take."""
-        self.limits, self.running, self.verdicts = limits, {}, {}
+    def __init__(self, done):
+        """done: the journal of the run."""
+        self.done, self.running = done, {}
 
-    def add(self, mutant, book):
+    def add(self, mutant, book, seconds):
         """Start a trial as soon as a worker is free."""
         while len(self.running) >= WORKERS:
             self.collect()
-        deadline = time.monotonic() + self.limits[mutant.stem]
-        self.running[start(mutant, book)] = mutant, deadline
+        deadline = time.monotonic() + PATIENCE * seconds
+        self.running[start(mutant, book, seconds)] = mutant, deadline
 
     def collect(self):
         """Wait for a trial to end, or end those that are late."""
@@ -398,14 +426,13 @@ class Workers:
                 os.waitpid(pid, 0)
             if done or late:
                 code = os.waitstatus_to_exitcode(status) if done else BY_CHECKS
-                self.verdicts[mutant] = code if code >= 0 else BY_CHECKS
+                self.done.add(mutant.key, code if code >= 0 else BY_CHECKS)
                 del self.running[pid]
 
     def finish(self):
-        """Wait for all; mutant -> exit code."""
+        """Wait for all."""
         while self.running:
             self.collect()
-        return self.verdicts
 
 
 # -------------------------------------------------------------------- a report
@@ -414,14 +441,23 @@ class Equivalent:
     """Faults that no test can tell from the original, and why."""
 
     function: str
-    fault: str  # as printed; * stands for anything
+    fault: str  # as printed; … at an end stands for anything
     reason: str
+    statement: str = "…"  # as printed; likewise
 
     def covers(self, mutant):
         """Whether the entry is about this mutant."""
-        pattern = ".*".join(map(re.escape, self.fault.split("*")))
         same = self.function == mutant.function
-        return same and bool(re.fullmatch(pattern, mutant.fault))
+        places = (
+            (self.statement, mutant.statement), (self.fault, mutant.fault)
+        )  # fmt: skip
+        return same and all(matches(*pair) for pair in places)
+
+
+def matches(pattern, text):
+    """Whether a text is as an entry says."""
+    parts = ".*".join(map(re.escape, pattern.split("…")))
+    return bool(re.fullmatch(parts, text))
 
 
 def equivalents(stem):
@@ -434,19 +470,17 @@ def equivalents(stem):
     ]
 
 
-def limits(named):
-    """Seconds for a trial of each module: ten times the sound library's."""
-    needed, found = defaultdict(dict), {}
-    for (stem, _), book in named.items():
-        needed[stem] |= book
-    for stem, book in needed.items():
-        began = time.monotonic()
-        for chapter in book:
-            rerun.run(chapter)
-        if unit_tests(ROOT / "tests" / f"test_{stem}.py"):
-            raise SystemExit(f"tests/test_{stem}.py fails without a fault")
-        found[stem] = 10 + 10 * (time.monotonic() - began)
-    return found
+def limit(stem, books):
+    """Seconds for a trial: ten times what the sound library needs."""
+    began, goals = time.process_time(), defaultdict(set)
+    for book in books:
+        for chapter, cells in book.items():
+            goals[chapter] |= cells
+    for chapter, cells in goals.items():
+        rerun.run(chapter, goals=cells)
+    if unit_tests(reader.test_of(PATHS[stem])):
+        raise SystemExit(f"the test of {stem} fails without a fault")
+    return 10 + 10 * (time.process_time() - began)
 
 
 def report(verdicts, entries):
@@ -455,16 +489,25 @@ def report(verdicts, entries):
     excused = [m for m in survivors if any(e.covers(m) for e in entries)]
     survivors = [m for m in survivors if m not in excused]
     planted = len(verdicts) - len(excused)
+    stem = next(iter(verdicts)).stem
     return {
+        "source": journal.digest_of([PATHS[stem]]),
         "functions": len({m.function for m in verdicts}),
         "planted": planted,
         "killed": planted - len(survivors),
         "by_checks": sum(c == BY_CHECKS for c in verdicts.values()),
         "survivors": [
-            {"function": m.function, "fault": m.fault} for m in survivors
+            {"function": m.function, "fault": f"{m.statement}: {m.fault}"}
+            for m in survivors
         ],
         "equivalent": [
-            {**vars(e), "count": sum(map(e.covers, excused))} for e in entries
+            {
+                "function": e.function,
+                "fault": e.fault,
+                "reason": e.reason,
+                "count": sum(map(e.covers, excused)),
+            }
+            for e in entries
         ],
     }
 
@@ -472,41 +515,48 @@ def report(verdicts, entries):
 def keep(found):
     """Write the figures of these modules beside those of the others."""
     known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    text = json.dumps(
-        dict(sorted({**known, **found}.items())), indent=1, ensure_ascii=False
-    )
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(text + "\n", "utf-8")
+    both = dict(sorted({**known, **found}.items()))
+    text = json.dumps(both, indent=1, ensure_ascii=False)
+    journal.write(RESULTS, text + "\n")
 
 
-def run_all(named):
-    """Try every mutant, with a line of progress; mutant -> exit code."""
-    workers = Workers(limits(named))
-    trials = [
-        (mutant, book)
-        for (stem, name), book in named.items()
-        for mutant in mutants(stem, name)
-    ]
-    for k, (mutant, book) in enumerate(trials, 1):
-        line = f"\r{k}/{len(trials)} {mutant.function}"
+def rests_on():
+    """What may change a verdict."""
+    files = [*ROOT.glob("prml4/**/*.py"), *ROOT.glob("tests/**/*.py")]
+    files += [c.path for c in reader.notebooks()]
+    return journal.digest_of([*files, __file__, rerun.__file__])
+
+
+def run_module(stem, named, done):
+    """Try every mutant of a module that was not tried; mutant -> exit code."""
+    trials = [(m, book) for name, book in named for m in mutants(stem, name)]
+    open_ = [(m, book) for m, book in trials if m.key not in done.results]
+    seconds = limit(stem, [book for _, book in named]) if open_ else 0
+    workers = Workers(done)
+    for k, (mutant, book) in enumerate(open_, len(trials) - len(open_) + 1):
+        line = f"\r{stem} {k}/{len(trials)} {mutant.name}"
         print(f"{line:60.60}", end="", file=sys.stderr, flush=True)
-        workers.add(mutant, book)
-    verdicts = workers.finish()
+        workers.add(mutant, book, seconds)
+    workers.finish()
     print(file=sys.stderr)
-    return {m: verdicts[m] for m, _ in trials}
+    codes = done.read()
+    return {m: codes[m.key] for m, _ in trials}
 
 
 def main(stems):
-    """Plant, try, report; 1 if fewer than 95 % were noticed."""
-    named = targets(reader.notebooks())
-    if stems:
-        named = {k: v for k, v in named.items() if k[0] in stems}
-    verdicts, found = run_all(named), {}
-    for stem in sorted({m.stem for m in verdicts}):
-        mine = {m: code for m, code in verdicts.items() if m.stem == stem}
-        found[stem] = report(mine, equivalents(stem))
-    keep(found)
-    verdict = [satisfied(figures) for figures in found.values()]
+    """Plant, try, report; 1 if too few were noticed."""
+    named = defaultdict(list)
+    for (stem, name), book in targets(reader.notebooks()).items():
+        if not stems or stem in stems:
+            named[stem].append((name, book))
+    done, verdict = journal.Journal(JOURNAL, rests_on()), []
+    for stem, functions in named.items():
+        began = time.monotonic()
+        found = report(run_module(stem, functions, done), equivalents(stem))
+        keep({stem: found})
+        print(f"{stem}, {time.monotonic() - began:.0f} s: ", end="")
+        verdict.append(satisfied(found))
+    done.close()
     return not all(verdict)
 
 

@@ -2,21 +2,17 @@
 
     python tools/precompute_evidence.py
 
-Writes book/data/evidence.json, which chapter 14 draws and spot-checks:
+Writes book/support/data/evidence.json, which chapter 14 draws and spot-checks:
 world -> N -> one table (criterion, model) of counts per batch of 100 draws.
 Takes some minutes; every batch has a seed of its own.
 """
 
 import json
 import os
-import sys
-from pathlib import Path
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # before NumPy is imported
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from prml4 import selection  # noqa: E402
+from support import selection  # noqa: E402
 
 PLAN = {  # world -> (batches, sizes)
     "inside": (20, (20, 50, 100, 200, 500, 1000, 2000, 5000)),

@@ -2,29 +2,24 @@
 
     python tools/precompute_gp_ep.py
 
-Writes book/data/gp_ep.json, which chapter 19 draws and spot-checks.
+Writes book/support/data/gp_ep.json, which chapter 19 draws and spot-checks.
 Takes some minutes.
 """
 
 import json
 import os
-import sys
-from pathlib import Path
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # before NumPy is imported
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np  # noqa: E402
-
-from prml4 import digit_maps  # noqa: E402
+from support import digit_maps  # noqa: E402
 
 
 def main():
-    """Compute, round to nine digits, write."""
+    """Compute, round to seven digits, write."""
     found = digit_maps.compute()
     rounded = {
-        name: np.vectorize(lambda x: float(f"{x:.9g}"))(value).tolist()
+        name: np.vectorize(lambda x: float(f"{x:.7g}"))(value).tolist()
         for name, value in found.items()
     }
     digit_maps.RESULTS.parent.mkdir(exist_ok=True)
