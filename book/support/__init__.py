@@ -1,0 +1,2 @@
+"""What only the notebooks need: listings, tables, pictures, sliders, and the
+experiments that were run before."""
