@@ -477,6 +477,8 @@ def _polish(best, objective, given):
         try:
             step, decrement = newton.newton_step(g, H)
         except LinAlgError:  # not positive definite
+            if side(given.family, given.link) and not given.bent:
+                return replace(best, converged=False)  # the edge's rounding
             break
         if not decrement < last / 2:
             break

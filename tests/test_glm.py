@@ -805,7 +805,7 @@ def test_a_minimum_on_the_edge_is_named():
     assert glm.fit(SQUARE, [1, 0, 0, 2, 3, 9], POISSON, IDENTITY).converged
 
 
-@pytest.mark.parametrize("alpha", [1.0, 1e7])
+@pytest.mark.parametrize("alpha", [1e-6, 0.1, 1.0, 3.0, 10.0, 1e3, 1e7])
 def test_an_edge_that_all_means_reach_together_is_named(alpha):
     """No count: w = 0 is outside, and w < 0, where E were less, even more."""
     Phi = np.array([[1.0, 0], [1, 0], [1, 1]])
