@@ -422,13 +422,17 @@ def test_every_check_is_a_seal(visit, chapter):
     loose = view.locator(".cell_output :is(.check, .slip):visible")
     shown = [c for c in book.code if "shown" in c.tags]
     assert loose.count() <= len(shown)
-    for mark in view.locator(".sealed .mark").all():
-        box, number = mark.bounding_box(), mark.locator(NUMBER).bounding_box()
+    places = view.evaluate(BESIDE)
+    assert len(places) == len(checked)
+    for box, number in places:
         assert number["x"] < box["x"] < number["x"] + number["width"] + 30
         assert number["y"] - 8 < box["y"] < number["y"] + number["height"]
 
 
-NUMBER = "xpath=ancestor::div[contains(@class, 'sealed')]//span[@class='eqno']"
+# measured at once, for the page may still move
+BESIDE = """[...document.querySelectorAll('.sealed .mark')].map(mark =>
+    [mark, mark.closest('.sealed').querySelector('span.eqno')].map(
+        node => node.getBoundingClientRect().toJSON()))"""
 
 
 @pytest.mark.browser
