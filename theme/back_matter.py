@@ -12,9 +12,7 @@ from base64 import b64decode
 from io import BytesIO
 from pathlib import Path
 
-from docutils import nodes
 from PIL import Image
-from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -473,24 +471,6 @@ def climbs(rows):
     yield from table(header, found, [2, 4, 3, 4])
 
 
-# ---------------------------------------------------------------- the anchors
-class SlipAnchors(SphinxTransform):
-    """Give the box of slip A02 the anchor slip-a02."""
-
-    default_priority = 400
-
-    def apply(self, **kwargs):
-        """Name every admonition of class slip after its ledger id."""
-        for box in self.document.findall(nodes.admonition):
-            title = box.next_node(nodes.title)
-            found = title and re.match(reader.SLIP_ID, title.astext())
-            if found and "slip" in box["classes"]:
-                name = f"slip-{found.group(0).lower()}"
-                box["names"].append(name)
-                box["ids"].append(name)
-                self.document.note_explicit_target(box)
-
-
 # ------------------------------------------------------------------ the links
 def lead_to_equations(app, pagename, templatename, context, doctree):
     """A printed line that names a claim of another page leads there."""
@@ -509,13 +489,8 @@ def lead_to_equations(app, pagename, templatename, context, doctree):
         context["body"] = re.sub(r'href="#equation-([^"]+)"', target, body)
 
 
-def lead_to_the_ledger(app, docname, source):
-    """Chapters of the first edition link to the ledger as it was, a .md."""
-    source[0] = source[0].replace("back/slips.md", "back/slips.ipynb")
-
-
 def setup(app):
-    """Register the directives, the anchors and the links."""
+    """Register the directives and the links."""
     for name, directive in {
         "chapter-map": ChapterMap,
         "sealed": Sealed,
@@ -526,8 +501,6 @@ def setup(app):
         "speed-report": SpeedReport,
     }.items():
         app.add_directive(name, directive)
-    app.add_transform(SlipAnchors)
     app.connect("html-page-context", lead_to_equations)
     app.connect("build-finished", draw_thumbnails)
-    app.connect("source-read", lead_to_the_ledger)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -42,7 +42,6 @@ class Planned:
     title: str
     prml: str  # PRML sections, or "no section"
     slips: tuple[str, ...]  # ledger ids that belong to the chapter
-    edition: int  # 1 until the chapter has been rewritten
     part: str  # title of the part
 
     @property
@@ -61,7 +60,6 @@ def outline(root=ROOT):
             title=row["title"],
             prml=row["prml"],
             slips=tuple(row["slips"]),
-            edition=row.get("edition", 2),
             part=part["title"],
         )
         for part in parts["part"]
@@ -411,11 +409,6 @@ class Chapter:
         ]
 
     @property
-    def is_revised(self):
-        """Whether the chapter has the second edition's shape."""
-        return any(title == "The answer" for title, _ in self.headings)
-
-    @property
     def claims(self):
         """Labelled displays that are not definitions."""
         return [e for e in self.equations if not e.is_definition]
@@ -469,12 +462,13 @@ class Chapter:
 
     @cached_property
     def slips(self):
-        """The slips: boxes in a chapter, headings in the ledger."""
-        told = [(d.argument, d.body, d.cell) for d in self.boxes("slip")]
-        entries = [(SLIP_HEADING.match(c.source), c) for c in self.markdown]
-        told += [(*found.groups(), c.index) for found, c in entries if found]
+        """The entries of the ledger."""
         cells = {id_: cell for id_, _, cell in self.slip_calls}
-        return [make_slip(*entry, cells) for entry in told]
+        return [
+            make_slip(*found.groups(), c.index, cells)
+            for c in self.markdown
+            if (found := SLIP_HEADING.match(c.source))
+        ]
 
     def boxes(self, kind):
         """The admonitions of a class."""

@@ -42,16 +42,7 @@ PROSE_SLIPS = {
 NOTHING = "*Nothing to compute"
 MAX_MISTAKES = 3
 SKIP = "*A first reading can skip this section.*"
-# a chapter of the first edition, in any order
-SECTIONS = (
-    "When it breaks",
-    "On real data",
-    "Second opinion",
-    "Summary",
-    "Exercises",
-    "Further reading",
-)
-# a chapter that has been rewritten, in this order
+# how a chapter ends
 ENDING = (
     "When it breaks",
     "On real data",
@@ -65,7 +56,7 @@ ENDING = (
 ABILITIES = "What you will be able to do"
 RESULTS = "Results, equations and functions"
 BYLINE = re.compile(r"(?m)^\*About [^\n]+ hours?, exercises aside · [^\n]+\*$")
-# what a chapter that has been rewritten does not say
+# what a chapter does not say
 SOURCES = re.compile(rf"\bsources? [A-E]\b|\b{SLIP_ID}\b", re.IGNORECASE)
 TALK = re.compile(
     r"\breferee\b|\bchecked\b|\bassert(?:s|ed)?\b"
@@ -252,10 +243,7 @@ def slips_are_refuted(chapter):
     calls = {(i, cell.index) for i, _, cell in chapter.slip_calls}
     complaints = []
     for slip in chapter.slips:
-        if not re.fullmatch(SLIP_ID, slip.id):
-            text = f"slip without a ledger id: {slip.name}"
-            complaints.append(at(chapter, slip.cell, text))
-        elif slip.id in PROSE_SLIPS:
+        if slip.id in PROSE_SLIPS:
             continue
         elif (slip.id, slip.cell + 1) not in calls:
             text = f"slip {slip.id} is not refuted in the next cell"
@@ -267,7 +255,7 @@ def slips_are_refuted(chapter):
 
 
 def slip_calls_are_told(chapter):
-    """check.slip names an id that has an entry or a box, both as literals."""
+    """check.slip names an id that has an entry, both as literals."""
     told = {s.id for s in chapter.slips}
     return [
         at(chapter, cell.index, f"check.slip of a slip that is not told: {id_}")
@@ -588,7 +576,7 @@ def header_is_complete(chapter):
     wanted = {
         "a title": re.search(r"(?m)^# \S", chapter.header),
         "the question": chapter.question,
-        **(opening(chapter) if chapter.is_revised else files(chapter)),
+        **opening(chapter),
     }
     return [
         at(chapter, 0, f"the header lacks {what}, or it does not exist")
@@ -597,18 +585,8 @@ def header_is_complete(chapter):
     ]
 
 
-def files(chapter):
-    """In the first edition: PRML section, and a module and test that exist."""
-    root, stem = chapter.root, chapter.stem
-    names = f"prml4/{stem}.py", f"tests/test_{stem}.py"
-    return {"the PRML section": "PRML" in chapter.header} | {
-        name: f"`{name}`" in chapter.header and (root / name).is_file()
-        for name in names
-    }
-
-
 def opening(chapter):
-    """Since then, before the first section: one line, and a folded list."""
+    """Before the first section: one line, and a folded list."""
     text = "\n\n".join(c.source for c in chapter.markdown)
     text = text.split("\n## ")[0]
     line = BYLINE.search(text)
@@ -623,12 +601,11 @@ def opening(chapter):
 def parts_are_there(chapter):
     """The sections that every chapter has, and a picture early on."""
     titles = [title for title, _ in chapter.headings]
-    due = ENDING if chapter.is_revised else SECTIONS
-    found = [s for t in titles for s in due if t.startswith(s)]
+    found = [s for t in titles for s in ENDING if t.startswith(s)]
     complaints = [
-        f"{chapter.name}: no section “{s}”" for s in due if s not in found
+        f"{chapter.name}: no section “{s}”" for s in ENDING if s not in found
     ]
-    if chapter.is_revised and not complaints and found != list(ENDING):
+    if not complaints and found != list(ENDING):
         complaints.append(f"{chapter.name}: the end has not the order {ENDING}")
     third = chapter.headings[2][1] if len(chapter.headings) > 2 else 0
     if not chapter.pictures or chapter.pictures[0] > third:
@@ -640,17 +617,13 @@ def parts_are_there(chapter):
 
 def results_are_a_table(chapter):
     """The table of results ties them to equations and functions."""
-    text, columns = chapter.section("Summary"), 4
-    if chapter.is_revised:
-        section = chapter.section("Five things to remember")
-        folded = [d for d in directives(section, 0) if d.argument == RESULTS]
-        text, columns = "\n".join(d.body for d in folded), 3
+    section = chapter.section("Five things to remember")
+    folded = [d for d in directives(section, 0) if d.argument == RESULTS]
+    text = "\n".join(d.body for d in folded)
     rows = [s for s in text.splitlines() if s.strip().startswith("|")]
-    wide = [s for s in rows if s.count("|") > columns]
+    wide = [s for s in rows if s.count("|") > 3]
     if not wide or not any("{eq}`" in s for s in wide):
-        return [
-            f"{chapter.name}: the results have no table of {columns} columns"
-        ]
+        return [f"{chapter.name}: the results have no table of 3 columns"]
     labels = set(re.findall(r"\{eq\}`(?:[^`<]*<)?([^`>]+)", text))
     known = {e.label for e in chapter.equations}
     return [
@@ -661,8 +634,6 @@ def results_are_a_table(chapter):
 
 def five_things_are_five(chapter):
     """Five ideas in a numbered list; five questions, each with its answer."""
-    if not chapter.is_revised:
-        return []
     ideas = chapter.section("Five things to remember")
     questions = chapter.section("Five questions")
     listed = re.findall(r"(?m)^(\d)\. ", ideas)
@@ -701,8 +672,6 @@ def stars_are_explained(chapter):
 
 def prose_keeps_to_its_subject(chapter):
     """No word of sources, slips or checks; no title pasted for a reference."""
-    if not chapter.is_revised:
-        return []
     stop = max(i for title, i in chapter.headings if title == "The answer")
     stop = next((i for t, i in chapter.headings if t == "Exercises"), stop)
     complaints = []
@@ -784,7 +753,7 @@ def exercises_check_themselves(chapter):
 def stubs_keep_the_answer(book):
     """check.attempt(label, mine, **exercises.f()): the stub shows no more."""
     complaints, used = [], Counter()
-    for chapter in (c for c in book if c.is_revised):
+    for chapter in book:
         known = top_level(chapter.root / "book" / "support" / "exercises.py")
         stubs = [c for c in chapter.code if "exercise" in c.tags]
         for cell in stubs:
@@ -920,17 +889,6 @@ def listed(package):
     return [line.split() for line in lines if line.startswith("    ")]
 
 
-def editions_are_true(book, plan):
-    """A chapter has its new end, or the plan says that it has not yet."""
-    first = {row.name: row.edition == 1 for row in plan}
-    return [
-        f"{c.name}: “edition = 1” in outline.toml, and "
-        f"{'an' if c.is_revised else 'no'} answer"
-        for c in book
-        if c.name in first and first[c.name] == c.is_revised
-    ]
-
-
 def notebooks_are_planned(book, plan):
     """The numbered notebooks are the plan's chapters, under its names."""
     names = {row.name for row in plan}
@@ -984,7 +942,6 @@ PER_PLAN = (
     ledger_is_complete,
     silence_is_explained,
     sources_are_counted,
-    editions_are_true,
     notebooks_are_planned,
 )
 PER_TREE = (

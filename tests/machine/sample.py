@@ -15,13 +15,6 @@ SLIP_LINE = (
 ALT = "A parabola through the origin that rises to four at both ends."
 HEADER = """# Squares
 
-PRML 4.3.2 · `prml4/logistic.py` · `tests/test_logistic.py`
-
-**The question.** What is the slope of a square?"""
-
-
-REVISED_HEADER = """# Squares
-
 **The question.** What is the slope of a square?"""
 OPENING = f"""*About 2 hours, exercises aside · needs [2](x) · PRML 4.3.2*
 
@@ -63,7 +56,7 @@ def exercise(k):
     return [
         markdown(f":::{{exercise}}\n:label: {label}\n\nTry.\n:::"),
         code(
-            "check.attempt('x', ..., np.square, (1.0,))",
+            f"check.attempt('x', ..., **exercises.square_{k}())",
             "· x · not attempted: fill in the function",
             tags=["exercise"],
         ),
@@ -84,6 +77,8 @@ def cells():
         markdown(HEADER),
         code("import numpy as np\n\nfrom prml4 import book, check"),
         code("fig = book.plot()\nbook.show(fig)", "drawn: x", image=picture),
+        markdown(OPENING),
+        markdown(f"### Powers ★\n\n{SKIP}\n\nMore."),
         markdown(
             "## Slopes\n\n$$ y = x^2 $$ (def-square)\n\n$$ y + y = 2 y $$\n\n"
             "$$ \\frac{dy}{dx} = 2 x $$ (logistic-square)"
@@ -93,16 +88,19 @@ def cells():
             "    display=lambda x: 2 * x)",
             CHECK_LINE,
         ),
-        markdown(
-            ":::{admonition} A02 · The slope of a square\n:class: slip\n\n"
-            "Some forget the two. (PRML prints this too)\n:::"
-        ),
-        refutation(),
         *(markdown(f"## {s}\n\nText.") for s in PLAIN_SECTIONS),
+        markdown("## The answer\n\nTwice the place."),
         markdown(
-            "## Summary\n\n| result | equation | function | check |\n"
-            "|---|---|---|---|\n"
-            "| slope | {eq}`logistic-square` | none | gradient |"
+            "## Five things to remember\n\n"
+            + "\n".join(f"{k}. An idea." for k in range(1, 6))
+            + f"\n\n:::{{dropdown}} {RESULTS}\n"
+            "| result | equation | function |\n"
+            "|---|---|---|\n| slope | {eq}`logistic-square` | none |\n:::"
+        ),
+        code("assert 2 * 3 == 6", tags=["numbers"]),
+        markdown(
+            "## Five questions\n\n"
+            + "\n\n".join(QUESTION.format(k) for k in range(1, 6))
         ),
         markdown("## Exercises"),
         *(cell for k in range(6) for cell in exercise(k)),
@@ -138,37 +136,6 @@ def ledger():
     ]
 
 
-def revised():
-    """The cells of a chapter that has been rewritten."""
-    start = cells()
-    kept = [c for c in start if "A02" not in c["source"]]
-    end = next(k for k, c in enumerate(kept) if "## Summary" in c["source"])
-    stop = next(k for k, c in enumerate(kept) if "## Exercises" in c["source"])
-    kept[end:stop] = [
-        markdown("## The answer\n\nTwice the place."),
-        markdown(
-            "## Five things to remember\n\n"
-            + "\n".join(f"{k}. An idea." for k in range(1, 6))
-            + f"\n\n:::{{dropdown}} {RESULTS}\n"
-            "| result | equation | function |\n"
-            "|---|---|---|\n| slope | {eq}`logistic-square` | none |\n:::"
-        ),
-        code("assert 2 * 3 == 6", tags=["numbers"]),
-        markdown(
-            "## Five questions\n\n"
-            + "\n\n".join(QUESTION.format(k) for k in range(1, 6))
-        ),
-    ]
-    kept[0] = markdown(REVISED_HEADER)
-    kept.insert(3, markdown(OPENING))
-    kept.insert(4, markdown(f"### Powers ★\n\n{SKIP}\n\nMore."))
-    for k in range(6):
-        stub = next(c for c in kept if "np.square, (1.0" in c["source"])
-        answer = f"**exercises.square_{k}()"
-        stub["source"] = f"check.attempt('x', ..., {answer})"
-    return kept
-
-
 PLAIN_SECTIONS = ("When it breaks", "On real data", "Second opinion")
 OUTLINE = """
 [[part]]
@@ -178,7 +145,6 @@ number = 7
 stem = "logistic"
 title = "Squares"
 prml = "4.3.2"
-edition = 1
 slips = ["A02", "A01"]
 """
 ANSWERS = "".join(
@@ -216,9 +182,7 @@ def write(root, chapter=None, module=MODULE, back=None, ledger_cells=None):
     for folder in ("book/back", "book/support", "prml4", "tests/support"):
         (root / folder).mkdir(parents=True)
     chapter = chapter or cells()
-    is_new = any("## The answer" in c["source"] for c in chapter)
-    plan = OUTLINE.replace("edition = 1\n", "") if is_new else OUTLINE
-    (root / "book" / "outline.toml").write_text(plan, "utf-8")
+    (root / "book" / "outline.toml").write_text(OUTLINE, "utf-8")
     (root / "prml4" / "logistic.py").write_text(module, "utf-8")
     (root / "prml4" / "__init__.py").write_text(MAP, "utf-8")
     (root / "tests" / "test_logistic.py").write_text("", "utf-8")

@@ -54,13 +54,6 @@ def test_a_line_of_another_page_leads_there():
     assert context["body"] == links.replace("#", "../01_a.html#", 1)
 
 
-def test_a_link_to_the_ledger_as_it_was_is_kept():
-    """Chapters that are not yet rewritten name its Markdown."""
-    source = ["see [the ledger](back/slips.md)"]
-    back_matter.lead_to_the_ledger(None, "book/07_logistic", source)
-    assert source == ["see [the ledger](back/slips.ipynb)"]
-
-
 def test_the_index_has_claims_and_definitions(book):
     """Formula, kind of check, residual and bound."""
     text = lines(back_matter.EquationIndex)

@@ -29,9 +29,6 @@ def test_the_sample_is_read(tmp_path):
         1.0e-16,
         2.2e-12,
     )
-    (slip,) = found.slips
-    assert (slip.id, slip.name) == ("A02", "The slope of a square")
-    assert slip.printed_in_prml and slip.body == "Some forget the two."
     assert len(found.exercises) == len(found.solutions) == 6
 
 
@@ -42,6 +39,7 @@ def test_the_ledger_is_read(tmp_path):
     first, second = page.slips
     assert (first.id, first.name) == ("A02", "The slope of a square")
     assert first.printed_in_prml and first.line == sample.SLIP_LINE
+    assert first.body.startswith("Some forget the two.")
     assert (second.id, second.line) == ("A01", "")
     assert not second.printed_in_prml
 
