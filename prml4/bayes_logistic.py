@@ -90,16 +90,8 @@ def log_joint(w, Phi, t, prior, likelihood=LOGISTIC, weights=None):
 
 @dataclass(frozen=True, eq=False)
 class Posterior(laplace.Laplace):
-    """q(w) = N(w | w_MAP, S_N), PRML (4.144), and what it came from.
+    """q(w) = N(w | w_MAP, S_N), PRML (4.144): `Laplace` of f = p(t, w) with
 
-    mode          (M,)    w_MAP
-    precision     (M, M)  A = S_N^{-1}, prior and observed Hessian
-    cholesky      (M, M)  lower L with A = L L^T
-    log_f                 ln p(t, w_MAP)
-    log_evidence          ln p(t), approximately: PRML (4.135)
-    gradient      (M,)    of ln p(t, w) at w_MAP
-    converged             whether the search for the mode arrived
-    trace         (S,)    ln p(t, w) at every accepted iterate
     likelihood            p(t|a)
     """
 

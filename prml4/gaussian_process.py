@@ -128,8 +128,6 @@ def _cross(fit, c_star, name="c_star"):
 class Conditional(Posterior):
     """f given t = f + noise, R = (C + (noise + jitter) I)^{-1} = (L L^T)^{-1}.
 
-    mean          (N,)    of the values f at the inputs
-    dual          (N,)    R t
     L             (N, N)  Cholesky factor of C + (noise + jitter) I
     log_evidence          ln N(t|0, C + (noise + jitter) I)
     noise         (N,)    its variances

@@ -17,6 +17,7 @@ from functools import partial
 import numpy as np
 from numpy.linalg import LinAlgError, cholesky, inv
 
+from prml4 import logistic
 from prml4.models.dispersion import (
     BERNOULLI,
     GAMMA,
@@ -33,7 +34,6 @@ from prml4.models.dispersion import (
 )
 from prml4.numerics import descent, newton, validate
 from prml4.numerics.newton import ROUNDING
-from prml4.numerics.result import Result
 from prml4.numerics.separation import complain, separation, verdict
 
 MOVES = 1e-3  # a Newton step of this size in a has not arrived
@@ -140,15 +140,9 @@ def pearson(t, y, family, weights=None):
 
 
 @dataclass(frozen=True, eq=False)
-class GLMFit(Result):
-    """The minimiser of the error, and whether to trust it.
+class GLMFit(logistic.Fit):
+    """The minimiser: a `logistic.Fit`, alpha in units of 1 / s, with
 
-    w           (M,)  weights
-    error             E(w), with the prior's term if there is a prior
-    gradient    (M,)  its gradient at w
-    converged         whether w is the minimum, as far as E can show
-    separated         "complete", "quasi-complete": why there is no end; or None
-    trace       (S,)  E at the accepted iterates of the last stage
     deviance          2 s ln of p(t) at y = t over p(t) at w
     pearson           sum_n c_n (t_n - y_n)^2 / V(y_n)
     freedom           degrees of freedom: sum_n c_n - M; where Bernoulli targets
@@ -157,16 +151,8 @@ class GLMFit(Result):
     family            p(t|eta, s)
     link              f^{-1}
     offset            known part of a, a number or (N,)
-    alpha       (M,)  prior precisions, in units of 1 / s
-    weights     (N,)  observation weights, None for ones
     """
 
-    w: np.ndarray
-    error: float
-    gradient: np.ndarray
-    converged: bool
-    separated: str | None
-    trace: tuple[float, ...]
     deviance: float
     pearson: float
     freedom: float
@@ -174,8 +160,6 @@ class GLMFit(Result):
     family: Family
     link: Link
     offset: float | np.ndarray
-    alpha: np.ndarray
-    weights: np.ndarray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +211,7 @@ def fit(
         along="a direction that moves some means to the end of their range,",
         stuck="" if best.converged else _stuck(best, given),
     )
-    return _report(best, separated, scale, given, _own(offset), _own(weights))
+    return _report(best, separated, scale, given, offset, weights)
 
 
 def _checked(Phi, t, family, link, offset, weights, alpha, m0):
@@ -499,14 +483,9 @@ def _stuck(best, given):
     )
 
 
-def _own(value):
-    """A copy of what was given; a number or None is left as it is."""
-    return value if np.ndim(value) == 0 else np.array(value, float)
-
-
 def _report(best, separated, scale, given, offset, weights):
     """The fit, in units of E."""
-    w, t, E = best.w, given.t, scale * best.error
+    w, t = best.w, given.t
     with np.errstate(all="ignore"):  # where it stopped on the edge
         y = given.link.mean(given.Phi @ w + given.offset)
         chi2 = pearson(t, y, given.family, given.weights)
@@ -514,15 +493,17 @@ def _report(best, separated, scale, given, offset, weights):
     freedom = (len(t) if rows else given.weights.sum()) - len(w)
     estimate = chi2 / freedom if freedom > 0 else np.nan
     d = w - given.m0
-    return GLMFit(
-        w=w, error=E, gradient=scale * best.gradient,
-        converged=best.converged, separated=separated,
+    best = replace(
+        best, error=scale * best.error, gradient=scale * best.gradient,
         trace=tuple(scale * each for each in best.trace),
-        deviance=2 * E - float(d @ (given.alpha * d)),
+    )  # fmt: skip
+    return GLMFit.of(
+        best, separated, given.alpha, weights,
+        deviance=2 * best.error - float(d @ (given.alpha * d)),
         pearson=chi2, freedom=float(freedom),
         dispersion=given.family.s or estimate,
-        family=given.family, link=given.link, offset=offset,
-        alpha=given.alpha, weights=weights,
+        family=given.family, link=given.link,
+        offset=logistic.own(offset),
     )  # fmt: skip
 
 

@@ -48,10 +48,8 @@ TINY = 1e-300  # a variance of 0, where its logarithm is taken
 
 @dataclass(frozen=True, eq=False)
 class Gaussian(Posterior):
-    """q(f) = N(f | mu, Sigma), Sigma = C - C R C, from its sites.
+    """q(f) = N(f | mu, Sigma), Sigma = C - C R C: `Posterior` with its sites.
 
-    mean             (N,)    mu
-    dual             (N,)    b
     tau              (N,)    site precisions
     nu               (N,)    site precisions times means
     cavity_mean      (N,)    m
@@ -82,17 +80,8 @@ class Gaussian(Posterior):
 
 @dataclass(frozen=True, eq=False)
 class GPEP(Gaussian):
-    """Where the sites settled, and whether to trust them.
+    """Where the sites settled, and whether to trust them: `Gaussian` with
 
-    mean             (N,)    E[f | t]
-    dual             (N,)    b
-    tau              (N,)    site precisions
-    nu               (N,)    site precisions times means
-    cavity_mean      (N,)    m
-    cavity_variance  (N,)    s2
-    root             (N, N)  A with R = A^T diag(d) A
-    scale            (N,)    d, ones unless a site precision is negative
-    log_det                  ln|I + C diag(tau)|
     log_z            (N,)    ln of the tilted normalisers
     log_evidence             ln Z_EP
     t                (N,)    targets

@@ -37,10 +37,8 @@ SINGLE_RANGE = 1e12  # entries beyond which single precision shows nothing
 
 @dataclass(frozen=True, eq=False)
 class GPLaplace(Posterior):
-    """The Gaussian N(f | mode, (C^{-1} + W)^{-1}), and whether to trust it.
+    """N(f | mode, (C^{-1} + W)^{-1}), and whether to trust it: `Posterior` with
 
-    mean          (N,)    mode of p(f | t)
-    dual          (N,)    C^{-1} mean, at the mode the gradient of ln p(t | f)
     W             (N,)    curvature of -ln p(t | f) at the mode
     L             (N, N)  Cholesky factor of B at the mode, lower
     t             (N,)    targets

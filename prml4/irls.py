@@ -23,35 +23,20 @@ from scipy.linalg import (
 from prml4 import logistic
 from prml4.numerics import validate
 from prml4.numerics.newton import ROUNDING, Minimum, arrived
-from prml4.numerics.result import Result
 from prml4.numerics.separation import between, complain, separated, settled
 from prml4.numerics.special import sigmoid, sigmoid_prime
 
 
 @dataclass(frozen=True, eq=False)
-class IRLSFit(Result):
-    """Where IRLS stopped, and every iterate on the way.
+class IRLSFit(logistic.Fit):
+    """Where IRLS stopped, and every iterate on the way: a `logistic.Fit` with
 
-    w          (M,)        last iterate
-    error                  E(w), with the prior's term if there is a prior
-    converged              whether w is the minimum, as far as E can show
-    separated              "complete", "quasi-complete": why there is no end
-    trace      (K + 1,)    E at every iterate, the start first
     path       (K + 1, M)  every iterate, the start first
     steps      (K,)        step lengths eta, 1 for a full step
-    alpha      (M,)        prior precisions
-    weights    (N,)        observation weights, None for ones
     """
 
-    w: np.ndarray
-    error: float
-    converged: bool
-    separated: str | None
-    trace: tuple[float, ...]
     path: np.ndarray
     steps: tuple[float, ...]
-    alpha: np.ndarray
-    weights: np.ndarray | None
 
 
 def working_response(w, Phi, t):
@@ -125,9 +110,8 @@ def fit_irls(
         kind = separated(objective, between(objective, t))
         best = replace(best, converged=best.converged and not kind)
     complain(best, kind)
-    weights = None if weights is None else np.array(weights, float)
-    found = best.w, best.error, best.converged, kind, best.trace, path, steps
-    return IRLSFit(*found, objective.alpha, weights)
+    more = {"path": path, "steps": steps}
+    return IRLSFit.of(best, kind, objective.alpha, weights, **more)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a step too far is not taken

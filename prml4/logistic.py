@@ -82,7 +82,7 @@ def map_hessian(w, Phi, alpha):
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticFit(Result):
+class Fit(Result):
     """The minimiser of the error, and whether to trust it.
 
     w          (M,)  weights
@@ -104,6 +104,14 @@ class LogisticFit(Result):
     alpha: np.ndarray
     weights: np.ndarray | None
 
+    @classmethod
+    def of(cls, best, separated, alpha, weights, **more):
+        """From where a way down has ended."""
+        return cls(
+            best.w, best.error, best.gradient, best.converged, separated,
+            best.trace, alpha, own(weights), **more,
+        )  # fmt: skip
+
 
 def fit(
     Phi, t, *, alpha=0.0, m0=None, weights=None, tol=ROUNDING, max_iter=100
@@ -120,12 +128,12 @@ def fit(
         solve=solve,
     )
     complain(best, separated)
-    return LogisticFit(
-        w=best.w, error=best.error, gradient=best.gradient,
-        converged=best.converged, separated=separated, trace=best.trace,
-        alpha=objective.alpha,
-        weights=None if weights is None else np.array(weights, float),
-    )  # fmt: skip
+    return Fit.of(best, separated, objective.alpha, weights)
+
+
+def own(value):
+    """A copy of what was given; a number or None is left as it is."""
+    return value if np.ndim(value) == 0 else np.array(value, float)
 
 
 def problem(Phi, t, alpha, m0, weights, likelihood=LOGISTIC):

@@ -23,7 +23,6 @@ from prml4 import logistic
 from prml4.models.dispersion import BERNOULLI
 from prml4.models.likelihoods import PROBIT, Likelihood, flipped
 from prml4.numerics import descent, newton, validate
-from prml4.numerics.result import Result
 from prml4.numerics.separation import between, complain, settled, verdict
 from prml4.numerics.special import normal_cdf, normal_pdf
 
@@ -163,28 +162,16 @@ def joint_hessian(theta, Phi, t, likelihood=PROBIT, weights=None):
 
 
 @dataclass(frozen=True, eq=False)
-class ProbitFit(Result):
-    """The minimiser of the error, and whether to trust it.
+class ProbitFit(logistic.Fit):
+    """The minimiser of the error: a `logistic.Fit` with
 
-    w            (M,)    weights
-    error                E(w), with the prior's term if there is a prior
-    gradient     (M,)    its gradient at w
     H            (M, M)  observed Hessian at w, with the prior's
     information  (M, M)  its mean; a fitted epsilon > 0 adds a row, the last
-    converged            whether no a_n wants to move any more
-    separated            "complete", "quasi-complete": why there is no end
-    trace        (S,)    E at the accepted iterates
     likelihood           what was fitted, flipped if epsilon > 0
     """
 
-    w: np.ndarray
-    error: float
-    gradient: np.ndarray
     H: np.ndarray
     information: np.ndarray
-    converged: bool
-    separated: str | None
-    trace: tuple[float, ...]
     likelihood: Likelihood
 
     @property
@@ -211,7 +198,7 @@ def fit(
         begin += starts(objective, t)
     found = _descent(objective, t, likelihood, begin, stop, scoring)
     complain(found, found.separated, stuck=_stuck(found))
-    return found
+    return replace(found, weights=logistic.own(weights))
 
 
 def fit_noise(
@@ -237,7 +224,7 @@ def fit_noise(
         ]
         found = min([found] * int(slope >= 0) + ends, key=_height)
     complain(found, found.separated, stuck=_stuck(found))
-    return found
+    return replace(found, weights=logistic.own(weights))
 
 
 def starts(objective, t):
@@ -341,12 +328,10 @@ def _result(best, separated, objective, t, likelihood):
     Phi, c, A = objective.Phi, objective.weights, np.diag(objective.alpha)
     H = hessian(best.w, Phi, t, likelihood, c) + A
     saddle = likelihood.epsilon > 0 and newton.smallest_share(H) == 0
-    return ProbitFit(
-        w=best.w, error=best.error, gradient=best.gradient, H=H,
-        information=information(best.w, Phi, likelihood, c) + A,
-        converged=best.converged and not saddle, separated=separated,
-        trace=best.trace, likelihood=likelihood,
-    )  # fmt: skip
+    best = replace(best, converged=best.converged and not saddle)
+    F = information(best.w, Phi, likelihood, c) + A
+    more = {"H": H, "information": F, "likelihood": likelihood}
+    return ProbitFit.of(best, separated, objective.alpha, c, **more)
 
 
 def _stuck(fit):

@@ -16,6 +16,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from prml4.logistic import own
 from prml4.numerics import blocks, descent, special, validate
 from prml4.numerics.newton import ROUNDING
 from prml4.numerics.result import Result
@@ -346,8 +347,7 @@ def fit(
         gradient=best.gradient.reshape(len(problem.P), -1),
         error=best.error, converged=best.converged, separated=separated,
         method=best.method, trace=best.trace, reference=reference,
-        alpha=problem.alpha,
-        weights=None if weights is None else np.array(weights, float),
+        alpha=problem.alpha, weights=own(weights),
     )  # fmt: skip
 
 

@@ -193,9 +193,9 @@ class ApiReference(SphinxDirective):
 
 
 def is_result(node):
-    """Whether a class is what a fit returns."""
-    bases = getattr(node, "bases", [])
-    return "Result" in map(ast.unparse, bases)
+    """Whether a class is what a fit returns: a Result, and so it has fields."""
+    fields = [n for n in node.body if isinstance(n, ast.AnnAssign)]
+    return bool(fields and getattr(node, "bases", []))
 
 
 def titled(name, text):

@@ -11,12 +11,19 @@ class Result:
     """Base of the frozen dataclasses that fits return.
 
     The docstring of a subclass has one line for each field: its name, its
-    shape and what it means.
+    shape and what it means. Those of inherited fields are put before them,
+    unless it tells all fields again because they mean something else.
     """
 
     def __init_subclass__(cls):
-        """Keep @dataclass from writing a repr of its own."""
+        """Keep @dataclass from writing a repr; explain inherited fields."""
         cls.__repr__ = Result.__repr__
+        if cls.__base__ is not Result and cls.__doc__:
+            head, own, *rest = cls.__doc__.split("\n\n")
+            table = cls.__base__.__doc__.split("\n\n")[1].rstrip()
+            if own.split()[0] != table.split()[0]:
+                own = f"{table}\n{own}"
+            cls.__doc__ = "\n\n".join([head, own, *rest])
 
     def __repr__(self):
         """Shapes of arrays, numbers to six digits, never pages."""

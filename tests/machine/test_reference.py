@@ -87,6 +87,9 @@ def test_fields_become_a_table():
     converged        whether it did
     """
 
+    w: np.ndarray
+    converged: bool
+
     @property
     def size(self):
         """|w|."""

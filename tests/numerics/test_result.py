@@ -1,5 +1,7 @@
 """numerics.result: a result prints in a line, however large it is."""
 
+import dataclasses
+import inspect
 import pickle
 from dataclasses import dataclass
 
@@ -48,3 +50,23 @@ def test_a_result_pickles():
     """As scikit-learn's tools ask of what they hold."""
     fit = pickle.loads(pickle.dumps(Fit(np.ones(3), 1.0, (), True)))
     assert fit.w.shape == (3,)
+
+
+@dataclass(frozen=True, eq=False)
+class More(Fit):
+    """What was fitted, and
+
+    steps          how many
+
+    It took them one by one.
+    """
+
+    steps: int = 0
+
+
+def test_inherited_fields_are_explained_as_well():
+    """help() of a subclass has the lines of its base, then its own."""
+    head, fields, rest = inspect.getdoc(More).split("\n\n")
+    assert (head, rest) == ("What was fitted, and", "It took them one by one.")
+    names = [line.split()[0] for line in fields.splitlines()]
+    assert names == [field.name for field in dataclasses.fields(More)]
