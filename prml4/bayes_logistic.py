@@ -99,17 +99,9 @@ class Posterior(laplace.Laplace):
 
 
 def fit(
-    Phi,
-    t,
-    *,
-    S0=None,
-    alpha=1.0,
-    m0=None,
-    weights=None,
-    likelihood=LOGISTIC,
-    tol=newton.ROUNDING,
-    max_iter=2000,
-):
+    Phi, t, *, S0=None, alpha=1.0, m0=None, weights=None, likelihood=LOGISTIC,
+    tol=newton.ROUNDING, max_iter=2000,
+):  # fmt: skip
     """q(w) = N(w | w_MAP, S_N), S_N^{-1} = S0^{-1} + H(w_MAP), PRML (4.143).
 
     The prior is N(m0, S0), or N(m0, diag(1 / alpha)). Also without rows: then

@@ -291,10 +291,7 @@ def compare(designs, t, *, alpha):
     L = np.array([-logistic.fit(Phi, t).error for Phi in designs])
     found = [logistic_evidence(Phi, t, alpha=alpha) for Phi in designs]
     return Scores(
-        M=M,
-        log_likelihood=L,
-        bic=bic(L, M, len(t)),
-        aic=aic(L, M),
+        M=M, log_likelihood=L, bic=bic(L, M, len(t)), aic=aic(L, M),
         log_evidence=np.array([e.log_evidence for e in found]),
         log_occam=np.array([e.log_occam for e in found]),
-    )
+    )  # fmt: skip

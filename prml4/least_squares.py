@@ -94,9 +94,14 @@ def regress(Phi, T, *, alpha=0.0):
     w_j is row j of W. A penalty is one more row, sqrt(alpha_j) e_j, with
     target zero; without one the columns of Phi must be independent.
     """
-    Phi = validate.design(Phi)
+    Phi, T = validate.design(Phi), validate.real("T", T)
     N, M = Phi.shape
-    T = _targets(T, N)
+    if T.ndim not in (1, 2) or len(T) != N or 0 in T.shape:
+        raise ValueError(
+            f"T must have shape ({N},) or ({N}, K), one target per row of "
+            f"Phi; got shape {T.shape}"
+        )
+    T = validate.finite("T", T)
     alpha = validate.precisions(alpha, M)
     held = alpha > 0
     _determined(Phi[:, ~held], np.flatnonzero(~held))
@@ -106,17 +111,6 @@ def regress(Phi, T, *, alpha=0.0):
     _penalised_enough(Phi, R)
     W = solve_triangular(R, Q.T @ np.concatenate([T, zeros]))
     return LeastSquaresFit(W, R, error(W, Phi, T))
-
-
-def _targets(T, N):
-    """Finite real targets (N,) or (N, K)."""
-    T = validate.real("T", T)
-    if T.ndim not in (1, 2) or len(T) != N or 0 in T.shape:
-        raise ValueError(
-            f"T must have shape ({N},) or ({N}, K), one target per row of "
-            f"Phi; got shape {T.shape}"
-        )
-    return validate.finite("T", T)
 
 
 def _determined(Phi, names):

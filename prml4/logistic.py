@@ -20,12 +20,7 @@ from prml4.models.likelihoods import LOGISTIC, Likelihood
 from prml4.numerics import descent, validate
 from prml4.numerics.newton import ROUNDING, NotConverged
 from prml4.numerics.result import Result
-from prml4.numerics.separation import (
-    between,
-    complain,
-    separation,
-    verdict,
-)
+from prml4.numerics.separation import between, complain, separation, verdict
 from prml4.numerics.special import log_sigmoid, sigmoid, sigmoid_prime
 
 
@@ -120,13 +115,8 @@ def fit(
     objective, t = problem(Phi, t, alpha, m0, weights)
     max_iter = validate.whole("max_iter", max_iter)
     solve = partial(descent.descend, tol=tol, max_iter=max_iter)
-    best, separated = verdict(
-        solve(objective, objective.m0),
-        objective,
-        objective.m0,
-        between(objective, t),
-        solve=solve,
-    )
+    best, kind = solve(objective, objective.m0), between(objective, t)
+    best, separated = verdict(best, objective, objective.m0, kind, solve=solve)
     complain(best, separated)
     return Fit.of(best, separated, objective.alpha, weights)
 
@@ -159,8 +149,7 @@ def curvature(fit, Phi):
 
 def standard_errors(fit, Phi):
     """Square roots of the diagonal of H^{-1}, the curvature as a variance."""
-    root = inv(cholesky(curvature(validate.at_minimum(fit), Phi)))
-    return np.sqrt(np.sum(root**2, axis=0))
+    return np.sqrt(log_odds_variance(fit, Phi, np.eye(len(fit.w))))
 
 
 def log_odds_variance(fit, Phi, new):
@@ -247,13 +236,12 @@ def fit_sequential(
 def sequential_runs(Phi, t, *, rate, steps, runs, rng, w0=None):
     """w <- w - eta_k (y_n - t_n) phi_n for many walkers at once; (runs, M)."""
     Phi, t = np.asarray(Phi), np.asarray(t)
-    w = np.zeros((runs, Phi.shape[1]))
-    w += 0 if w0 is None else w0
+    w = np.zeros((runs, Phi.shape[1])) + (0 if w0 is None else w0)
     for k in range(1, steps + 1):
         n = rng.integers(len(Phi), size=runs)
         phi = Phi[n]
-        a = np.einsum("rm,rm->r", phi, w)
-        w -= (rate(k) * (sigmoid(a) - t[n]))[:, None] * phi
+        y = sigmoid(np.einsum("rm,rm->r", phi, w))
+        w -= (rate(k) * (y - t[n]))[:, None] * phi
     return w
 
 

@@ -222,7 +222,8 @@ def fit_noise(
             for epsilon in GUESSES
             for w in begin
         ]
-        found = min([found] * int(slope >= 0) + ends, key=_height)
+        minima = [found] * int(slope >= 0) + ends
+        found = min(minima, key=lambda fit: (not fit.converged, fit.error))
     complain(found, found.separated, stuck=_stuck(found))
     return replace(found, weights=logistic.own(weights))
 
@@ -316,11 +317,6 @@ def _both(objective, t, likelihood, theta, stop):
     found = _result(both, None, objective, t, noisy)
     F = joint_information(best.w, Phi, likelihood, c) + np.diag(alpha)
     return replace(found, information=F)
-
-
-def _height(fit):
-    """Minima first, the lowest first."""
-    return not fit.converged, fit.error
 
 
 def _result(best, separated, objective, t, likelihood):

@@ -11,7 +11,7 @@ V    (K - 1, M)  differences w_k - w_r from a reference class r, which comes
                  last wherever V is used; v is V in one line, d = (K - 1) M long
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -71,14 +71,13 @@ def hessian(W, Phi):
     )
 
 
-def hessian_vector(W, Phi, U, weights=None):
+def hessian_vector(W, Phi, U):
     """(H u)_j = sum_n y_nj (z_nj - sum_k y_nk z_nk) phi_n, z_nk = u_k^T phi_n.
 
     No Hessian is formed: the price is that of a gradient, (K, M) as U.
     """
     Y, Z = predict_proba(W, Phi), activations(U, Phi)
-    D = Y * (Z - np.sum(Y * Z, axis=1, keepdims=True))
-    return (D.T if weights is None else D.T * weights) @ Phi
+    return (Y * (Z - np.sum(Y * Z, axis=1, keepdims=True))).T @ Phi
 
 
 def as_matrix(H):
@@ -244,10 +243,8 @@ class Problem:
 
     def __call__(self, v, order=2):
         """(E, g, H) at v, the prior's terms included; order=1 omits H."""
-        W = self.whole(v)
-        E, G, H = row_pass(
-            self.Phi, W, self.t, weights=self.weights, order=order
-        )
+        W, more = self.whole(v), {"weights": self.weights, "order": order}
+        E, G, H = row_pass(self.Phi, W, self.t, **more)
         PV = self.alpha * (self.P @ W[:-1])
         if order == 2:
             H = as_matrix(H[:-1, :-1]) + np.kron(self.P, np.diag(self.alpha))
@@ -260,13 +257,9 @@ class Problem:
     def sample(self, n):
         """The same problem on about n rows, alpha n / N keeping its share."""
         rows = descent.spread_rows(len(self.Phi), n)
-        return replace(
-            self,
-            Phi=self.Phi[rows],
-            t=self.t[rows],
-            weights=None if self.weights is None else self.weights[rows],
-            alpha=self.alpha * (len(rows) / len(self.Phi)),
-        )
+        weights = None if self.weights is None else self.weights[rows]
+        alpha = self.alpha * (len(rows) / len(self.Phi))
+        return Problem(self.Phi[rows], self.t[rows], weights, alpha, self.P)
 
     @cached_property
     def scatter(self):
@@ -340,7 +333,12 @@ def fit(
     None, the cheapest.
     """
     problem, order = _problem(Phi, t, alpha, reference, weights)
-    best, separated = _descend(problem, method, tol, max_iter)
+    validate.choice("method", method, (None, "newton", "newton-cg"))
+    max_iter = validate.whole("max_iter", max_iter)
+    solve = partial(descent.descend, method=method, tol=tol, max_iter=max_iter)
+    best = solve(problem, v0 := np.zeros(problem.d))
+    kind, doubt = partial(_kind, best, problem), _suspect(best, problem)
+    best, separated = verdict(best, problem, v0, kind, solve=solve, doubt=doubt)
     complain(best, separated, along="of_classes(Phi, t).direction")
     return SoftmaxFit(
         W=_in_order(problem.whole(best.w), order, reference),
@@ -359,17 +357,6 @@ def _problem(Phi, t, alpha, reference, weights):
     order = _reference_last(reference, K)
     P = _coupling(reference, K)
     return Problem(Phi, np.argsort(order)[t], weights, alpha, P), order
-
-
-def _descend(problem, method, tol, max_iter):
-    """Where the way down ends, and why there, if not at a minimum."""
-    validate.choice("method", method, (None, "newton", "newton-cg"))
-    max_iter = validate.whole("max_iter", max_iter)
-    how = {"method": method, "tol": tol, "max_iter": max_iter}
-    solve, v0 = partial(descent.descend, **how), np.zeros(problem.d)
-    best = solve(problem, v0)
-    kind, doubt = partial(_kind, best, problem), _suspect(best, problem)
-    return verdict(best, problem, v0, kind, solve=solve, doubt=doubt)
 
 
 def _coupling(reference, K):
