@@ -248,17 +248,44 @@ def below_rooms(path):
 
 
 def assignments(cells):
-    """Name -> (index of the cell, expression) of every assignment to it."""
+    """Name -> (index of the cell, expression) of every assignment to it.
+
+    What is assigned inside a function belongs to the function.
+    """
     values = {}
     for cell in cells:
-        for node in ast.walk(cell.tree):
-            if isinstance(node, ast.Assign):
-                for target in map(ast.walk, node.targets):
-                    for name in target:
-                        if isinstance(name, ast.Name):
-                            entry = cell.index, node.value
-                            values.setdefault(name.id, []).append(entry)
+        for node in outside_functions(cell.tree):
+            for target, value in assigned(node):
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name):
+                        values.setdefault(name.id, []).append(
+                            (cell.index, value)
+                        )
     return values
+
+
+def outside_functions(tree):
+    """The nodes below a tree, but for those inside functions."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.FunctionDef):
+            yield node
+            yield from outside_functions(node)
+
+
+def assigned(node):
+    """(target, value) of an assignment; a, b = x, y are two."""
+    if not isinstance(node, ast.Assign):
+        return []
+    several = [*node.targets, node.value]
+    if all(isinstance(x, ast.Tuple) for x in several):
+        rows = [x.elts for x in several]
+        if len({len(row) for row in rows}) == 1:
+            return [
+                (t, row[-1])
+                for row in zip(*rows, strict=True)
+                for t in row[:-1]
+            ]
+    return [(target, node.value) for target in node.targets]
 
 
 @dataclass(frozen=True)

@@ -131,11 +131,27 @@ def test_zeros_and_ratios_see_a_thousandth_as_well():
     assert sides.times(1.001)(0.0) == pytest.approx(0.001)
 
 
-def test_what_is_pending_and_declared_exists():
-    """The two lists name notebooks and claims of the book."""
-    book = reader.notebooks()
-    assert {c.name for c in book} >= sides.PENDING
-    claims = {e.label for c in book for e in c.claims}
+def test_a_value_passed_to_a_function_stays_as_it_is(tmp_path):
+    """A link is known by identity: a copy of it would be refused."""
+    before = (
+        "from prml4 import glm\n"
+        "from prml4.models.dispersion import BERNOULLI, LOGIT"
+    )
+    library = "glm.gradient(w, Phi, t, BERNOULLI, LOGIT)"
+    call = gradient(f"Phi.T @ ({SLOPE})", before, library)
+    assert examined(tmp_path, call).faults == []
+
+
+def test_a_value_that_computes_by_itself_is_spoilt():
+    """Where no function is named; and what draws data is none."""
+    pair = {"dispersion.LOGIT", "worlds.draw"}
+    assert sides.formulas(pair) == {"dispersion.LOGIT"}
+    assert sides.formulas({*pair, "glm.mean"}) == {"glm.mean"}
+
+
+def test_what_is_declared_exists():
+    """The list names claims of the book."""
+    claims = {e.label for c in reader.notebooks() for e in c.claims}
     assert claims >= sides.declared().keys()
 
 
