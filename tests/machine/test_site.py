@@ -197,19 +197,8 @@ def test_pages_are_light_and_nothing_moves(visit, page):
     assert view.evaluate(SHIFTS) < 0.05
 
 
-# chapters whose wide displays are still to be broken; the list may only shrink
-STILL_CUT = {"11_glm", "12_comparison"}
-PENDING = pytest.mark.xfail(reason="a display is cut at 1300 pixels")
-
-
 @pytest.mark.browser
-@pytest.mark.parametrize(
-    "chapter",
-    [
-        pytest.param(c, marks=[PENDING] if c in STILL_CUT else [])
-        for c in CHAPTERS
-    ],
-)
+@pytest.mark.parametrize("chapter", CHAPTERS)
 def test_nothing_is_cut(visit, chapter):
     """Every display, output and line of code is whole in the wide window."""
     view = visit(f"book/{chapter}")
