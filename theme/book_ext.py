@@ -15,6 +15,8 @@ from docutils import nodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
 STEM = re.compile(r"book/(\d\d)_\w+$")
+# a sentence in a notebook, and on its page the widget of theme/NAME.html
+WIDGET = re.compile(r'<div data-widget="(\w+)">')
 # pages without a number whose equations are cited: (G.1), G for Gauss
 LETTERS = {"book/back/identities": "G"}
 # what the pages load of three packages, and where they look for it
@@ -123,6 +125,15 @@ def mark_opening(app, doctree):
                 return
 
 
+def put_widgets(app, doctree):
+    """Where a notebook says what can be touched on the page, put it there."""
+    for node in doctree.findall(nodes.raw):
+        if found := WIDGET.match(node.astext()):
+            path = Path(app.confdir, "theme", f"{found[1]}.html")
+            app.env.note_dependency(str(path))
+            node.children = [nodes.Text(path.read_text(encoding="utf-8"))]
+
+
 def repair_body(app, pagename, templatename, context, doctree):
     """Mend what the extensions write; REPAIRS says what and why."""
     if body := context.get("body"):
@@ -151,5 +162,6 @@ def setup(app):
     app.connect("config-inited", set_version, priority=10)
     app.connect("html-page-context", repair_body, priority=900)
     app.connect("doctree-read", mark_opening)
+    app.connect("doctree-read", put_widgets)
     app.connect("build-finished", copy_assets)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

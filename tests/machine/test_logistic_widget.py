@@ -15,9 +15,21 @@ PRECISIONS = [0, 0, 0.001, 0.1, 1, 20]
 
 
 @pytest.fixture(scope="module")
-def compute():
-    """The function behind the picture, in an empty page."""
+def chromium():
+    """One browser for all tests."""
     from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        yield (browser := launch(playwright))
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def compute(chromium):
+    """The function behind the picture, in an empty page."""
+    page = chromium.new_page()
+    for name in ["linear.js", "logistic.js"]:
+        page.add_script_tag(path=ASSETS / name)
 
     def asked(X, t, alpha=0):
         rows = zip(X.tolist(), t.tolist(), strict=True)
@@ -25,13 +37,7 @@ def compute():
         state = {"points": points, "alpha": alpha}
         return page.evaluate("s => bookLogistic.compute(s)", state)
 
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
-        page = browser.new_page()
-        for name in ["linear.js", "logistic.js"]:
-            page.add_script_tag(path=ASSETS / name)
-        yield asked
-        browser.close()
+    return asked
 
 
 def clouds(rng):
@@ -69,6 +75,8 @@ def agrees(found, X, t, alpha):
         se = logistic.standard_errors(fit, Phi)
         assert found["se"] == pytest.approx(se, rel=1e-8)
         assert found["error"] == pytest.approx(fit.error, rel=1e-8)
+        y = logistic.predict_proba(fit, Phi)[:, 1]
+        assert found["y"] == pytest.approx(y, rel=1e-8)
         other = irls.fit_irls(Phi, t, alpha=alpha).w
         assert found["w"] == pytest.approx(other, rel=1e-8, abs=1e-8)
         return True
@@ -140,3 +148,173 @@ def test_no_points_leave_the_prior(compute):
     assert compute(X, t)["w"] is None
     found = compute(X, t, 4)
     assert (found["w"], found["se"]) == ([0, 0, 0], [0.5, 0.5, 0.5])
+
+
+# --- on the page of chapter 7 ------------------------------------------------
+PAGE = ASSETS.parents[1] / "_build/html/book/07_logistic.html"
+
+
+@pytest.fixture
+def visit(chromium):
+    """Open the page at the widget; it asks for no other host, nothing fails."""
+    contexts, trouble = [], []
+
+    def asked(request):
+        if not request.url.startswith(("file:", "data:", "blob:")):
+            trouble.append(request.url)
+
+    def goto(width=1300, **options):
+        if not PAGE.exists():
+            pytest.fail(f"{PAGE} is missing: make book")
+        options["viewport"] = {"width": width, "height": 900}
+        contexts.append(chromium.new_context(**options))
+        view = contexts[-1].new_page()
+        view.on("request", asked)
+        view.on("pageerror", lambda error: trouble.append(str(error)))
+        view.goto(PAGE.as_uri() + "#logistic-widget")
+        if options.get("java_script_enabled", True):  # nothing moves after it
+            view.wait_for_selector("html[data-math=typeset]", timeout=60_000)
+        return view, view.locator("figure[data-widget=logistic]")
+
+    yield goto
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+def begin(box, name):
+    box.locator(f"[data-start={name}]").click()
+
+
+def kind(box):
+    return box.locator(".touch").get_attribute("data-kind")
+
+
+def shown(box):
+    """The three weights as they are written, as numbers."""
+    words = box.locator(".weights p span:first-child").all_inner_texts()[:3]
+    return [float(w.split("=")[1].replace("−", "-")) for w in words]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1300, 390])
+def test_it_can_be_used_by_keyboard_alone(visit, width):
+    """Choose, move, relabel, remove and add; each is said, and drawn."""
+    view, box = visit(width)
+    said = box.get_by_role("status")
+    dots = box.locator("svg[role=application] [role=button]")
+    box.locator("[role=application] [tabindex='0']").focus()
+    view.keyboard.press("ArrowRight")
+    assert "Point 1 of class 0 moved to (−2.375, −1)." in said.inner_text()
+    view.keyboard.press("Shift+ArrowUp")
+    assert "to (−2.375, 0)." in said.inner_text()
+    view.keyboard.press("PageDown")
+    assert "Point 2 of class 0 at (−1.75, 1) is chosen" in said.inner_text()
+    name = view.locator(":focus").get_attribute("aria-label")
+    assert name == "Point 2 of class 0 at (−1.75, 1)"
+    view.keyboard.press("Space")
+    assert "Point 2 is now of class 1" in said.inner_text()
+    view.keyboard.press("Delete")
+    assert "11 are left" in said.inner_text() and dots.count() == 11
+    for _ in range(11):
+        view.keyboard.press("Backspace")
+    assert dots.count() == 0 and "there are no points" in box.inner_text()
+    view.keyboard.press("Enter")  # the focus has gone to the button
+    assert "Point 1 of class 0 added at (0, 0)." in said.inner_text()
+    assert kind(box) == "complete"
+
+
+@pytest.mark.browser
+def test_the_prior_is_a_slider_that_says_its_value(visit):
+    """As far as 100; the weights grow with every step towards none."""
+    view, box = visit()
+    begin(box, "complete")
+    assert "no minimum" in box.locator(".judgement").inner_text()
+    slider = box.get_by_role("slider")
+    slider.press("End")
+    assert slider.get_attribute("aria-valuetext") == "100"
+    sizes = []
+    for _ in range(16):
+        sizes.append(np.linalg.norm(shown(box)))
+        slider.press("ArrowLeft")
+    assert (np.diff(sizes) > 0).all()
+    assert slider.get_attribute("aria-valuetext") == "0, no prior"
+    assert "none" in box.locator(".weights").inner_text()
+
+
+@pytest.mark.browser
+def test_what_the_text_promises_happens(visit):
+    """Two labels to separation; one step from quasi-complete to each side."""
+    view, box = visit()
+    key = view.keyboard.press
+
+    def choose(name):
+        place = box.locator("[role=application] [tabindex='0']")
+        place.focus()
+        while name not in view.locator(":focus").get_attribute("aria-label"):
+            key("PageDown")
+
+    size = [np.abs(shown(box)).max()]
+    for name in ("class 1 at (−1.5, 0.25)", "class 0 at (1.25, 0.75)"):
+        assert kind(box) == "none"
+        choose(name)
+        size.append(np.abs(shown(box)).max())
+        key("Space")
+    assert kind(box) == "complete" and size[2] > 2 * size[0]
+    begin(box, "quasi-complete")
+    assert kind(box) == "quasi-complete"
+    assert "towards 1.91" in box.locator(".judgement").inner_text()
+    choose("class 1 at (0, 0)")
+    key("ArrowRight")
+    assert kind(box) == "complete"
+    key("ArrowLeft")
+    key("ArrowLeft")
+    assert kind(box) == "none"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("touch", [False, True])
+def test_points_follow_the_mouse_and_the_finger(visit, touch):
+    """Add, drag, relabel by another tap; targets of 44 pixels."""
+    view, box = visit(390 if touch else 1300, has_touch=touch)
+    plane = box.locator("[role=application]")
+    plane.scroll_into_view_if_needed()
+    r = plane.bounding_box()
+    here = {"x": r["width"] * 0.5, "y": r["height"] * 0.125}  # (0, 3)
+    press = plane.tap if touch else plane.click
+    said = box.get_by_role("status")
+    press(position=here)
+    assert "Point 13 of class 0 added at (0, 3.125)." in said.inner_text()
+    press(position=here)
+    assert "Point 13 is now of class 1." in said.inner_text()
+    if touch:
+        sizes = [b.bounding_box() for b in box.locator("button").all()]
+        sizes += [c.bounding_box() for c in box.locator(".reach").all()]
+        assert min(s["height"] for s in sizes) >= 44
+        return
+    r = plane.bounding_box()
+    view.mouse.move(r["x"] + here["x"], r["y"] + here["y"])
+    view.mouse.down()
+    view.mouse.move(r["x"] + here["x"] + 50, r["y"] + here["y"], steps=4)
+    view.mouse.up()
+    assert "Point 13 of class 1 moved to (1.125, 3.125)." in said.inner_text()
+
+
+@pytest.mark.browser
+def test_without_scripts_it_is_a_sentence_and_on_paper_nothing(visit):
+    _, box = visit(java_script_enabled=False)
+    assert "That needs JavaScript" in box.inner_text()
+    assert box.locator("svg, button").count() == 0
+    view, box = visit()
+    assert box.bounding_box()["height"] < 0.7 * 900
+    view.emulate_media(media="print")
+    assert not box.is_visible()
+
+
+def test_the_scripts_are_small():
+    """At most 25 KB, and only on the pages that have the widget."""
+    names = ["linear.js", "logistic.js", "logistic.css"]
+    assert sum((ASSETS / n).stat().st_size for n in names) < 25_000
+    for page in PAGE.parent.glob("*.html"):
+        used = "logistic.js" in page.read_text(encoding="utf-8")
+        assert used == (page == PAGE)
