@@ -40,12 +40,26 @@ fill:currentColor;stroke-linejoin:round;font-size:{svg.BODY}px}}
 @media(max-width:600px){{.prml-slider svg{{font-size:{svg.BODY + 2}px}}}}
 .prml-slider div,.prml-slider label{{display:flex;align-items:center;\
 gap:0 .8em}}
-.prml-slider label{{flex:1;flex-wrap:wrap}}
-.prml-slider input{{flex:1 1 12em;height:1.75rem;margin:0;cursor:pointer;\
+.prml-slider div{{flex-wrap:wrap}}
+.prml-slider label{{display:grid;flex:1 1 100%;\
+grid-template-columns:fit-content(50%) 1fr}}
+.prml-slider input{{min-width:0;height:1.75rem;margin:0;cursor:pointer;\
 accent-color:var(--tone0)}}
-.prml-slider output{{min-width:3.5em;font-variant-numeric:tabular-nums}}
+.prml-slider small{{grid-column:2;display:flex;justify-content:space-between;\
+margin:0 .45em;padding-top:5px;line-height:1.2;\
+background:linear-gradient(to right,currentColor 1px,transparent 0) 0 0/\
+calc((100% - 1px)/var(--steps)) 4px repeat-x}}
+.prml-slider button{{min-width:2rem;height:1.75rem;padding:0 .4em;\
+border:1px solid;border-radius:4px;background:none;color:inherit;\
+font:inherit;line-height:1;cursor:pointer}}
+@media(max-width:600px){{.prml-slider label{{grid-template-columns:1fr}}\
+.prml-slider small{{grid-column:1}}}}
+@media(pointer:coarse){{.prml-slider button,.prml-slider input\
+{{min-width:2.75rem;height:2.75rem}}}}
+@media(prefers-reduced-motion:reduce){{.prml-slider .play{{display:none}}}}
+.prml-slider output{{order:1;min-width:3.5em;font-variant-numeric:tabular-nums}}
 .prml-slider p{{margin:.2em 0 0;min-height:3em}}
-@media print{{.prml-slider input{{display:none}}}}
+@media print{{.prml-slider :is(input,small,button){{display:none}}}}
 </style>"""
 _ON_INPUT = (
     "const r=this.closest('.prml-slider'),q=s=>r.querySelector(s),k=this.value,"
@@ -55,6 +69,41 @@ _ON_INPUT = (
     "this.setAttribute('aria-valuetext',v);q('output').textContent=v;"
     "q('p').textContent=s;q('svg').setAttribute('aria-label',s)"
 )
+_STEP = (
+    "const i=this.closest('.prml-slider').querySelector('input');"
+    "i.stepUp({});i.oninput()"
+)
+# a click of the button begins and stops; so do any other press and any key
+_PLAY = (
+    "const b=this,r=b.closest('.prml-slider'),i=r.querySelector('input'),"
+    "w=['pointerdown','keydown'],p=r.querySelector('p'),"
+    "say=s=>p.setAttribute('aria-live',s),"
+    "own=e=>e?.target==b?!e.key||e.key==' '||e.key=='Enter':false,"
+    "stop=e=>{if(own(e))return;clearInterval(b.t);b.t=0;"
+    "b.textContent='play';say('polite');"
+    "w.forEach(n=>window.removeEventListener(n,b.stop,true))},"
+    "step=n=>{if(+i.value+n>=i.max)stop();i.stepUp(n);i.oninput()};"
+    "if(b.t)return b.stop();"
+    "b.stop=stop;b.textContent='stop';say('off');"
+    "w.forEach(n=>window.addEventListener(n,stop,true));"
+    "b.t=setInterval(step,900,1);if(i.value==i.max){i.value=0;i.oninput()}"
+)
+_KEYS = 'data-lm-suppress-shortcuts="true"'
+_BUTTONS = f"""
+<button type="button" aria-label="one step back" {_KEYS} \
+onclick="{_STEP.format(-1)}">◂</button>
+<button type="button" class="play" {_KEYS} onclick="{_PLAY}">play</button>
+<button type="button" aria-label="one step on" {_KEYS} \
+onclick="{_STEP.format(1)}">▸</button>"""
+
+
+def _scale(names):
+    """A mark for every frame under the slider; the ends have their values."""
+    steps = max(len(names) - 1, 1)
+    return (
+        f'<small aria-hidden="true" style="--steps:{steps}">'
+        f"<span>{names[0]}</span><span>{names[-1]}</span></small>"
+    )
 
 
 def frame(draw, value, panels, style):
@@ -95,8 +144,8 @@ def page(label, names, said, start, picture):
 {picture}</svg>
 <div><label>{label} <input type="range" min="0" max="{len(names) - 1}" \
 value="{start}" autocomplete="off" aria-valuetext="{names[start]}" \
-data-lm-suppress-shortcuts="true" oninput="{_ON_INPUT}"/></label>
-<output aria-live="off">{names[start]}</output></div>
+data-lm-suppress-shortcuts="true" oninput="{_ON_INPUT}"/>{_scale(names)}</label>
+<output aria-live="off">{names[start]}</output>{_BUTTONS}</div>
 <p aria-live="polite">{said[start]}</p>
 <ol hidden="">
 {items}</ol>
