@@ -9,8 +9,8 @@
 
 Importance sampling with the long tails of Student's t about a Gaussian fit;
 elliptical slices, Murray, Adams and MacKay (2010), with no step size and no
-gradient; stepping stones from the prior to the posterior. All errors here are
-*standard errors*, to be doubled or trebled, not bounds as in `cubature`.
+gradient. All errors here are *standard errors*, to be doubled or trebled, not
+bounds as in `cubature`.
 """
 
 import warnings
@@ -22,9 +22,7 @@ from scipy.special import gammaln
 from prml4.numerics import validate
 
 TURN = 2 * np.pi
-STONES = np.linspace(0, 1, 33) ** 3  # dense near the prior
 WORTH = 100  # independent draws from which on a chain knows what it is worth
-STEP = 10  # the same for a chain from one stone to the next
 
 
 class TooFewDraws(UserWarning):
@@ -56,70 +54,33 @@ def importance(rng, n, log_f, mean, root, *, nu=7):
     return w, log_f(w) - log_T + np.linalg.slogdet(root)[1]
 
 
-def log_mean(log_w, size=None):
+def log_mean(log_w):
     """ln{1/n sum_s e^log_w_s}; its standard error by the delta method.
 
-    `size` is how many independent draws they are worth, n if not given; then
     (sum w)^2 / sum w^2, how many weights share the sum, must not be too few.
     """
     top = np.max(log_w)
     w = np.exp(log_w - top)
-    if size is None:
-        shared = w.sum() ** 2 / (w @ w)
-        _believe(shared, min(WORTH, len(w) / 2), f"in a mean of {len(w)}")
-    error = w.std(ddof=1) / w.mean() / np.sqrt(size or len(w))
+    shared = w.sum() ** 2 / (w @ w)
+    _believe(shared, min(WORTH, len(w) / 2), f"in a mean of {len(w)}")
+    error = w.std(ddof=1) / w.mean() / np.sqrt(len(w))
     return Drawn(float(top + np.log(w.mean())), float(error))
-
-
-def stepping_stones(log_l, mean, root, rng, n, stones=STONES):
-    """ln Z = sum_k ln E_k[L^(b_{k+1} - b_k)], Z = E[L]; Xie et al. (2011).
-
-    E_k is over N(mean, C) L^b_k, by n elliptical slices; here log_l takes many
-    positions (..., M) at once. One chain goes up the stones and down again:
-    where it lags behind, the two ways differ, and that is in the error.
-    """
-    steps = list(zip(stones, np.diff(stones), strict=False))
-    n, w = validate.whole("n", n, 4) // 2, mean
-    up, error_up, w = _way(log_l, mean, root, rng, n, steps, w)
-    down, error_down, w = _way(log_l, mean, root, rng, n, steps[::-1], w)
-    error = np.hypot(np.hypot(error_up, error_down), up - down) / 2
-    return Drawn(0.5 * (up + down), float(error))
-
-
-def _way(log_l, mean, root, rng, n, steps, w):
-    """ln Z along these (b, step), its error, and where the chain ended."""
-    parts, worth = [], n
-    for b, step in steps:
-        draws = elliptical(
-            lambda w, b=b: b * log_l(w), mean, root, rng, n, burn=n // 5,
-            start=w,
-        )  # fmt: skip
-        log_w, w = step * log_l(draws), draws[-1]
-        size = _worth(np.exp(log_w - log_w.max())[:, None])[0]
-        parts.append(log_mean(log_w, size))
-        worth = min(worth, size)
-    _believe(worth, STEP, f"between two stones, of {n}")
-    value, error = np.transpose(parts)
-    return float(value.sum()), float(np.linalg.norm(error)), w
 
 
 # Elliptical slices.
 
 
-def elliptical(log_l, mean, root, rng, n, *, burn=200, thin=1, start=None):
+def elliptical(log_l, mean, root, rng, n, *, burn=200, thin=1):
     """n draws (n, M) from p(w) ~ L(w) N(w | mean, C), C = root root^T.
 
-    Starts there or at the mean, forgets `burn` steps, keeps every thin-th.
+    Starts at the mean, forgets `burn` steps, keeps every thin-th.
     """
     mean, root = _prior(mean, root)
     n, burn = validate.whole("n", n, 0), validate.whole("burn", burn, 0)
     thin = validate.whole("thin", thin, 1)
-    w = validate.vector_or_zeros("start", start, len(mean), "column")
-    w = w - mean if start is not None else w
-    level = float(log_l(mean + w))
+    w, level = np.zeros(len(mean)), float(log_l(mean))
     if not np.isfinite(level):
-        where = "mean" if start is None else "start"
-        raise ValueError(f"log_l must be finite at the {where}; got {level}")
+        raise ValueError(f"log_l must be finite at the mean; got {level}")
     draws = np.empty((n, len(mean)))
     for step in range(-burn, n * thin):
         w, level = _step(log_l, mean, w, level, root, rng)
@@ -171,13 +132,6 @@ def effective_size(draws):
         raise ValueError(
             f"draws must be finite, (n, M) with n >= 2; got shape {x.shape}"
         )
-    size = _worth(x)
-    _believe(size.min(), WORTH, f"in column {size.argmin()}, of {len(x)}")
-    return size
-
-
-def _worth(x):
-    """The same without a word."""
     still = np.ptp(x, axis=0) == 0
     x, n = x - x.mean(axis=0), len(x)
     x[0, still] = 1.0  # anything that can be divided by
@@ -187,7 +141,9 @@ def _worth(x):
     pairs = rho[: n - n % 2 : 2] + rho[1::2]
     alive = np.logical_and.accumulate(pairs > 0, axis=0)
     size = n / np.maximum(2 * np.sum(pairs * alive, axis=0) - 1, 1)
-    return np.where(still, 1.0, size)
+    size = np.where(still, 1.0, size)
+    _believe(size.min(), WORTH, f"in column {size.argmin()}, of {n}")
+    return size
 
 
 def _believe(worth, least, where):
@@ -197,5 +153,5 @@ def _believe(worth, least, where):
             f"the draws are worth {worth:.3g} independent ones {where}: below "
             f"{least} they do not know how well they have mixed",
             TooFewDraws,
-            stacklevel=4,
+            stacklevel=3,
         )

@@ -5,9 +5,8 @@
     w    (S,)    weights of the points, sum 1
     L    (N, N)  C = L L^T, with a jitter of 1e-10 of the largest variance
 
-Three referees: the trapezoidal rule in f = L z for N <= 3, importance
-sampling for a dozen latent values, and elliptical slice sampling along
-p(t | f)^beta, beta from 0 to 1, for hundreds.
+Two referees: the trapezoidal rule in f = L z for N <= 3, and importance
+sampling, with EP's Gaussian as a guide, for more.
 """
 
 from dataclasses import dataclass
@@ -84,26 +83,6 @@ def importance(C, t, likelihood, mu, Sigma, rng, draws):
     F, log_w = sampling.importance(rng, draws, log_joint, mu, root, nu=FREEDOM)
     w = np.exp(log_w - logsumexp(log_w))
     return Truth(F, w, *sampling.log_mean(log_w))
-
-
-def sample(C, t, likelihood, rng, draws, *, thin=1):
-    """F (draws, N) from p(f | t), Murray, Adams, MacKay (2010)."""
-    return sampling.elliptical(
-        log_likelihood(likelihood, t),
-        np.zeros(len(t)),
-        factor(C),
-        rng,
-        draws,
-        burn=draws // 5,
-        thin=thin,
-    )
-
-
-def stepping_stones(C, t, likelihood, rng, draws, stones=sampling.STONES):
-    """ln p(t) = sum_k ln E_k[p(t|f)^(b_{k+1} - b_k)], Xie et al. (2011)."""
-    log_l = log_likelihood(likelihood, t)
-    root, mean = factor(C), np.zeros(len(t))
-    return sampling.stepping_stones(log_l, mean, root, rng, draws, stones)
 
 
 def predictions(F, C, c_star, c_ss, likelihood):

@@ -78,29 +78,6 @@ def test_the_error_covers_the_truth_where_the_kernel_is_nearly_singular():
     assert np.mean(covered) >= 0.9
 
 
-def test_stepping_stones_agree_with_importance_sampling(problem, rng):
-    """Two samplers that share only the likelihood."""
-    C, t = problem
-    found = gp_ep.fit(C, t, likelihood=PROBIT)
-    Sigma = gp_ep.posterior_covariance(found, C)
-    other = gp_truth.importance(C, t, PROBIT, found.mean, Sigma, rng, 20000)
-    stones = np.linspace(0, 1, 5) ** 2
-    value, error = gp_truth.stepping_stones(C, t, PROBIT, rng, 600, stones)
-    assert 0 < error < 0.2
-    assert abs(value - other.log_evidence) < 4 * np.hypot(
-        error, other.standard_error
-    )
-
-
-def test_elliptical_draws_have_the_right_mean(problem, rng):
-    """Against importance sampling."""
-    C, t = problem
-    found = gp_ep.fit(C, t, likelihood=PROBIT)
-    F = gp_truth.sample(C, t, PROBIT, rng, 2000, thin=3)
-    assert F.shape == (2000, 4)
-    np.testing.assert_allclose(F.mean(axis=0), found.mean, atol=0.25)
-
-
 @BOTH
 def test_predictions_at_an_input_are_those_of_its_value(problem, likelihood):
     """No variance is left there: p(1 | f_n)."""
@@ -124,19 +101,3 @@ def test_four_values_are_too_many_for_a_grid():
     """The sampling referees are for those."""
     with pytest.raises(ValueError, match="M must be at most 3 .* got 4"):
         gp_truth.quadrature(np.eye(4), np.ones(4), PROBIT)
-
-
-def test_the_error_of_one_stone_is_relative():
-    """Delta method: sd of ln mean(w) = sd(w) / mean(w) / sqrt(size)."""
-    C, t = np.array([[9.0]]), np.array([1.0])
-    found = [
-        gp_truth.stepping_stones(
-            C, t, PROBIT, np.random.default_rng(seed), 400, np.array([0, 1])
-        )
-        for seed in range(12)
-    ]
-    values, errors = np.array(found).T
-    assert abs(values.mean() + np.log(2)) < 4 * errors.mean() / np.sqrt(12)
-    assert 0.5 < errors.mean() / values.std(ddof=1) < 2.0
-    # sd of Phi(f) under the prior is 0.4 or so, the mean one half
-    assert errors.mean() > 0.68 / np.sqrt(400)
