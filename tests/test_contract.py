@@ -278,7 +278,6 @@ OTHERS = {
     "Counts": data.horse_kicks,
     "Groups": data.beetles,
     "Rates": data.coronary,
-    "Sample": lambda: data.two_gaussians(np.random.default_rng(0), 9),
     "World": lambda: worlds.pair(1.0),
     "Prior of eta": lambda: exponential_family.Prior(np.zeros(1), 2.0),
 }  # fmt: skip

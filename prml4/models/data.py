@@ -2,7 +2,6 @@
 
     X  (N, D)  inputs, one row per observation, without the constant column
     t  (N,)    targets, 0.0 or 1.0
-    w  (M,)    weights, M = D + 1, the bias first as in with_bias
 
 Counts and groups come without X and t, as what they are. The full citations
 stand in the book's bibliography. Some sets are bundled with scikit-learn or
@@ -47,20 +46,6 @@ class Flights(Data):
     """
 
     damaged: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Sample(Data):
-    """Drawn data, with the truth they were drawn from.
-
-    X       (N, D)  inputs
-    t       (N,)    targets in {0, 1}, as floats
-    names   (D,)    names of the columns
-    source          how they were drawn
-    w       (M,)    true log odds are with_bias(X) @ w
-    """
-
-    w: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,20 +301,10 @@ def draw_targets(rng, Phi, w):
     return (rng.random(len(y)) < y).astype(float)
 
 
-def two_gaussians(rng, N, *, means=((-1, 0), (1, 0)), cov=None, prior=0.5):
-    """x | C_k ~ N(means[k], cov), p(C_1) = prior: log odds as PRML (4.65-67).
-
-    cov is the identity unless given. The classes overlap: no line separates
-    a large sample, and the best error is that of the true w.
-    """
+def two_gaussians(rng, N, *, means=((-1, 0), (1, 0))):
+    """x | C_k ~ N(means[k], I), p(C_1) = 1/2, PRML (4.64): they overlap."""
     means = np.asarray(means, dtype=float)
-    D = means.shape[1]
-    cov = np.eye(D) if cov is None else np.asarray(cov, dtype=float)
-    t = (rng.random(N) < prior).astype(float)
-    L = np.linalg.cholesky(cov)
-    X = means[t.astype(int)] + rng.standard_normal((N, D)) @ L.T
-    slope = np.linalg.solve(cov, means[1] - means[0])
-    bias = -slope @ means.sum(axis=0) / 2 + np.log(prior / (1 - prior))
-    names = tuple(f"x{i + 1}" for i in range(D))
-    source = f"drawn from two Gaussians, p(C_1) = {prior}"
-    return Sample(X, t, names, source, np.r_[bias, slope])
+    t = (rng.random(N) < 0.5).astype(float)
+    X = means[t.astype(int)] + rng.standard_normal((N, means.shape[1]))
+    names = tuple(f"x{i + 1}" for i in range(X.shape[1]))
+    return Data(X, t, names, "drawn from two Gaussians, p(C_1) = 1/2")
