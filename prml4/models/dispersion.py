@@ -33,24 +33,19 @@ class _Constant:
 
 @dataclass(frozen=True, eq=False)
 class Link(_Constant):
-    """a = f^{-1}(y), with f and its first two derivatives."""
+    """a = f^{-1}(y), with f and its derivatives."""
 
     name: str
     link: Callable  # y -> a
     mean: Callable  # a -> y = f(a)
     slope: Callable  # a -> dy/da
-    bend: Callable  # a -> d2y/da2
+    bend: Callable | None = None  # a -> d2y/da2, or else a likelihood
     high: float = np.inf  # a must be below
     likelihood: Likelihood | None = None  # p(t|a) where f is one of a 0/1 t
 
     def tails(self, a):
         """ln y and ln(1 - y), each with two derivatives, exact in both."""
         return [self.likelihood.log_p(a, t, 2)[:3] for t in (1, 0)]
-
-
-def _cloglog_slope(a):
-    """dy/da = z e^{-z}, z = e^a."""
-    return np.exp(a - np.exp(a))
 
 
 IDENTITY = Link(
@@ -66,7 +61,6 @@ LOGIT = Link(
     link=special.logit,
     mean=special.sigmoid,
     slope=special.sigmoid_prime,
-    bend=special.sigmoid_second,
     likelihood=LOGISTIC,
 )
 PROBIT_LINK = Link(
@@ -74,15 +68,13 @@ PROBIT_LINK = Link(
     link=scipy_special.ndtri,
     mean=special.normal_cdf,
     slope=special.normal_pdf,
-    bend=lambda a: -a * special.normal_pdf(a),
     likelihood=PROBIT,
 )
 CLOGLOG_LINK = Link(
     name="complementary log-log",
     link=lambda y: np.log(-np.log1p(-y)),
     mean=lambda a: -np.expm1(-np.exp(a)),
-    slope=_cloglog_slope,
-    bend=lambda a: _cloglog_slope(a) * -np.expm1(a),
+    slope=lambda a: np.exp(a - np.exp(a)),  # z e^{-z}, z = e^a
     likelihood=CLOGLOG,
 )
 INVERSE = Link(  # y' = y^2, y'' = 2 y^3
