@@ -238,9 +238,8 @@ class Evaluator:
     def quantity(self, key, f, rest, env):
         """(value, indices left); parameters that are unbound are indices."""
         if not rest or all(self.has(name, env) for name in needs(f)):
-            return self.fill(f, [], env) if "'" in key else self.raw(
-                key, env
-            ), rest
+            slope = "'" in key
+            return self.fill(f, [], env) if slope else self.raw(key, env), rest
         args, rest = [], list(rest)
         for name in needs(f):
             own = rest and not self.has(name, env)
@@ -251,16 +250,13 @@ class Evaluator:
 
     def element(self, value, items, env, key):
         """value[i, j, ...], with the positions of the items."""
-        at, value = (
-            tuple(self.position(i, env) for i in items),
-            np.asarray(value),
-        )
+        at, value = [self.position(i, env) for i in items], np.asarray(value)
         if len(at) > value.ndim:
             raise Mismatch(f"{key}: {len(at)} indices for {value.shape}")
         for i, n in zip(at, value.shape, strict=False):
             if not 0 <= i < n:
                 raise Mismatch(f"{key}: index {i} outside 0..{n - 1}")
-        return value[at]
+        return value[tuple(at)]
 
     # -- symbols and algebra --
 
@@ -352,9 +348,8 @@ class Evaluator:
 
     def _cases(self, rows, env):
         for value, sides, relations in rows:
-            if not relations or self.holds(
-                [[s] for s in sides], relations, env
-            ):
+            sides = [[s] for s in sides]
+            if not relations or self.holds(sides, relations, env):
                 return self.ev(value, env)
         raise Mismatch("no case applies")
 
@@ -432,10 +427,8 @@ class Evaluator:
         if sym[0] != "sym":
             raise Syntax("a variable expected")
         key, _, rest = self.fetch(sym, env)
-        at, value = (
-            tuple(self.position(i, env) for i in rest),
-            self.raw(key, env),
-        )
+        at = tuple(self.position(i, env) for i in rest)
+        value = self.raw(key, env)
         if callable(value):
             raise Mismatch(f"{key} is a function, not a variable")
         value = np.asarray(value, float)
@@ -607,11 +600,10 @@ class Evaluator:
         elif relations == [r"\in"]:
             index = bare[0] in self.letters(body, env)
             for v in self.ev(sides[1][0], env):
-                yield (
-                    env.at(bare[0], int(v) + self.start)
-                    if index
-                    else (env.put(bare[0], np.asarray(v, float)))
-                )
+                if index:
+                    yield env.at(bare[0], int(v) + self.start)
+                else:
+                    yield env.put(bare[0], np.asarray(v, float))
         else:
             letters = self.running(bare, sides, heads, env)
             for here in self.places(letters, [body, sides, heads], env):
@@ -787,9 +779,8 @@ def spelled(key):
     if key[-1] == "_":
         return spelled(key[:-1]) + "_"
     _, name, style, items, _ = Parser(tokens_of(key)).symbol(calls=False)
-    return "_".join(
-        [f"{style}:{name}", *["".join(map(label, items))] * bool(items)]
-    )
+    tail = "_" * bool(items) + "".join(map(label, items))
+    return f"{style}:{name}{tail}"
 
 
 # -- the display -----------------------------------------------------------
@@ -886,9 +877,8 @@ def member(e, node, places, shape):
         if isinstance(places, TexError):
             raise places
         with np.errstate(all="ignore"):
-            value = stacked(
-                [e.ev(node, here) for here in places], places, shape
-            )
+            values = [e.ev(node, here) for here in places]
+            value = stacked(values, places, shape)
     except TexError as why:
         value = why
     except (np.linalg.LinAlgError, OverflowError) as why:

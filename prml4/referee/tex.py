@@ -106,6 +106,11 @@ def is_prose(token):
     return token.startswith(r"\text")
 
 
+def is_letter(t):
+    """A Latin or a Greek one."""
+    return re.fullmatch("[A-Za-z]", t) or t[1:] in GREEK
+
+
 def nest(t):
     """+1 where a bracket, brace or environment opens, -1 where it closes."""
     opens = t in OPEN or t == "{" or t[:6] == r"\begin"
@@ -271,20 +276,15 @@ class Parser:
             if self.tok in INFIX and node and not infix:
                 infix = self.next()
             elif self.starts():
-                new = self.divisor() if infix == "/" else self.factor()
+                new = self.factor()
+                if infix == "/" and self.starts():
+                    raise Syntax("a/b c has two readings: write a fraction")
                 node = ("mul", infix, node, new) if node else new
                 infix = None
             else:
                 break
         if node is None or infix:
             raise Syntax(f"a factor expected, not {self.tok or 'the end'}")
-        return node
-
-    def divisor(self):
-        """The one factor after a slash."""
-        node = self.factor()
-        if self.starts():
-            raise Syntax("a/b c has two readings: write a fraction")
         return node
 
     def starts(self):
@@ -315,8 +315,7 @@ class Parser:
     def variable_follows(self):
         """Whether the d here is that of dx."""
         t = self.ahead()
-        letter = re.fullmatch("[A-Za-z]", t) or t[1:] in GREEK
-        return letter or t in STYLES or t in ACCENTS
+        return is_letter(t) or t in STYLES or t in ACCENTS
 
     def factor(self):
         """One factor with its scripts."""
@@ -560,18 +559,13 @@ class Parser:
             while rest[-1:] == ["}"] and rest[:1] == ["{"]:
                 rest = rest[1:-1]
             self.toks[self.i : self.i] = rest
-        text, letter = word(t), re.fullmatch("[A-Za-z]", t) or t[1:] in GREEK
-        if is_prose(t) or not (text or letter or style and t.isdigit()):
+        text, letter = word(t), is_letter(t) or style and t.isdigit()
+        if is_prose(t) or not (text or letter):
             raise Syntax(f"{t or 'the end'} is not understood")
-        if t == r"\Delta" and self.tok not in BREAKS and self.letter_follows():
+        if t == r"\Delta" and (is_letter(self.tok) or self.tok in STYLES):
             inner, style = self.name()
             return f"Delta_{inner}", style
         return (text or t.lstrip("\\")) + tail, style
-
-    def letter_follows(self):
-        """Whether the next token is a letter."""
-        t = self.tok
-        return re.fullmatch("[A-Za-z]", t) or t[1:] in GREEK or t in STYLES
 
     def attached(self):
         """(indices, primes, powers, label) that stand at a name."""

@@ -160,7 +160,9 @@ def mul(a, b, infix=None):
     if scalar(a) or scalar(b):
         return scaled(a, b) if scalar(a) else scaled(b, a)
     if infix == r"\odot":
-        return product_of_elements(a, b)
+        if a.shape != b.shape:
+            raise Mismatch(f"elements of shapes {a.shape} and {b.shape}")
+        return a * b
     if a.shape[1] != b.shape[0]:
         raise Mismatch(f"product of shapes {a.shape} and {b.shape}")
     return column(a @ b)
@@ -171,13 +173,6 @@ def scaled(c, x):
     if c == 0 or scalar(x) and x == 0:
         return 0.0 * np.nan_to_num(c * 0.0 + x * 0.0, posinf=0, neginf=0)
     return c * x
-
-
-def product_of_elements(a, b):
-    """a_i b_i"""
-    if a.shape != b.shape:
-        raise Mismatch(f"elements of shapes {a.shape} and {b.shape}")
-    return a * b
 
 
 def turned(x):
