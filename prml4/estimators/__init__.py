@@ -58,7 +58,8 @@ class _Classifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y):
         """Learn from X (N, D) and labels y (N,)."""
-        self.model_ = self._learn(*self._valid(X, y))
+        X, y = validate_data(self, X, y, dtype=float)
+        self.model_ = self._learn(X, self._numbered(y))
         return self
 
     def predict(self, X):
@@ -69,11 +70,6 @@ class _Classifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         """p(C_k | x), one column for each of `classes_`."""
         return self._proba(self._seen(X))
-
-    def _valid(self, X, y):
-        """X as an array, and the labels as class numbers."""
-        X, y = validate_data(self, X, y, dtype=float)
-        return X, self._numbered(y)
 
     def _numbered(self, y):
         """Class numbers of the labels, which `classes_` keeps."""
