@@ -38,6 +38,7 @@ pdf: book  ## print the book, whole and page by page, with links to both
 
 test: .venv/ok  ## unit tests, gates, and every output of every notebook
 	$(V)/python -m pytest -q -n auto
+	$(V)/python -m pytest -q -m dask
 	@$(MAKE) --no-print-directory .make/notebooks
 
 # the notebooks that changed since they last passed, or all of them when

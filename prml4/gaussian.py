@@ -63,12 +63,12 @@ def statistics(X, t, K, *, shared=False):
 
     S_k = sum (x_n - c)(x_n - c)^T - n_k (mu_k - c)(mu_k - c)^T needs one pass;
     with c the mean of some of the rows, next to nothing cancels. If shared, S
-    is the sum of all S_k.
+    is the sum of all S_k. All are zeros where a class has no row.
     """
     D = X.shape[1]
     counts, mu = np.zeros(K), np.zeros((K, D))
     S = np.zeros((D, D) if shared else (K, D, D))
-    for k in range(K):
+    for k in np.flatnonzero(np.bincount(t)):
         rows = np.flatnonzero(t == k)
         n, total = len(rows), np.zeros(D)
         c = X[rows[:: -(-n // blocks.length(D))]].mean(axis=0)

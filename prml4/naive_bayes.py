@@ -109,6 +109,14 @@ def posterior_mean(ones, n, a, b):
     return (ones + a) / (n + a + b)
 
 
+def counts(X, t, K, allowed):
+    """n_ki = sum_{t_n=k} x_ni of rows x that `allowed` lets pass; (K, D)."""
+    total = np.zeros((K, X.shape[1]))
+    for k, rows, x in blocks.by_class(X, t, K):
+        total[k] += np.ones(len(x)) @ allowed(x, rows)
+    return total
+
+
 def fit_bernoulli(X, t, *, K=None, pseudo_count=1.0):
     """pi_k = n_k / N, theta_ki = (n_ki + a) / (n_k + a + b), PRML (2.20).
 
@@ -118,10 +126,7 @@ def fit_bernoulli(X, t, *, K=None, pseudo_count=1.0):
     X = validate.matrix(X, "X")
     t, K = validate.classes(t, len(X), K)
     a, b = validate.pseudo_counts(pseudo_count)
-    ones = np.zeros((K, X.shape[1]))
-    for k, rows, x in blocks.by_class(X, t, K):
-        ones[k] += np.ones(len(x)) @ validate.bits(x, rows)
-    n = np.bincount(t)[:, None]
+    ones, n = counts(X, t, K, validate.bits), np.bincount(t)[:, None]
     theta = posterior_mean(ones, n, a, b)
     rest = posterior_mean(n - ones, n, b, a)
     _warn_of_zeros(theta * rest, "has one value only", "the other value")
@@ -137,16 +142,14 @@ def fit_multinomial(X, t, *, K=None, pseudo_count=1.0):
     X = validate.design(X, "X")
     t, K = validate.classes(t, len(X), K)
     a = validate.variances("pseudo_count", pseudo_count, X.shape[1], "word")
-    counts = np.zeros((K, X.shape[1]))
-    for k, rows, x in blocks.by_class(X, t, K):
-        counts[k] += np.ones(len(x)) @ _no_negative(x, rows)
-    n = counts.sum(axis=1, keepdims=True)
+    words = counts(X, t, K, _no_negative)
+    n = words.sum(axis=1, keepdims=True)
     if not (n + a.sum()).all():
         raise ValueError(
             "X must hold a count above 0 in each class where pseudo_count is "
             f"0; got none in class {np.argmin(n)}"
         )
-    theta = posterior_mean(counts, n, a, a.sum() - a)
+    theta = posterior_mean(words, n, a, a.sum() - a)
     _warn_of_zeros(theta, "does not occur", "one occurrence")
     return MultinomialModel(np.bincount(t) / len(X), theta)
 
@@ -155,27 +158,35 @@ def fit_gaussian(X, t, *, K=None, smoothing=0.0):
     """pi_k = n_k / N; mu_ki, var_ki = mean and mean square deviation.
 
     To var_ki is added `smoothing` times the variance of feature i in all rows.
-    S is merged from sums about means of blocks; Chan, Golub, LeVeque (1983).
     """
     X = validate.matrix(X, "X")
     t, K = validate.classes(t, len(X), K)
     smoothing = validate.not_negative("smoothing", smoothing)
-    n, (mu, S) = np.zeros((K, 1)), np.zeros((2, K, X.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
-        for k, _, x in blocks.by_class(X, t, K):
-            ones, share = np.ones(len(x)), len(x) / (n[k] + len(x))
-            mean = ones @ x / len(x)
-            x -= mean
-            S[k] += ones @ np.square(x, out=x)
-            S[k] += n[k] * share * (mean - mu[k]) ** 2
-            mu[k] += share * (mean - mu[k])
-            n[k] += len(x)
-        pi, var = n[:, 0] / len(X), S / n
+        n, mu, S = moments(X, t, K)
+        pi, var = n / len(X), S / n[:, None]
         var = var + smoothing * (pi @ (var + (mu - pi @ mu) ** 2))
     if not np.isfinite(var).all():
         validate.finite("X", X)
     _refuse_constants(mu, var, n)
     return GaussianModel(pi, mu, var)
+
+
+def moments(X, t, K):
+    """n_k, mu_ki and S_ki = sum_{t_n=k} (x_ni - mu_ki)^2; zeros without rows.
+
+    S is merged from sums about means of blocks; Chan, Golub, LeVeque (1983).
+    """
+    n, (mu, S) = np.zeros(K), np.zeros((2, K, X.shape[1]))
+    for k, _, x in blocks.by_class(X, t, K):
+        ones, share = np.ones(len(x)), len(x) / (n[k] + len(x))
+        mean = ones @ x / len(x)
+        x -= mean
+        S[k] += ones @ np.square(x, out=x)
+        S[k] += n[k] * share * (mean - mu[k]) ** 2
+        mu[k] += share * (mean - mu[k])
+        n[k] += len(x)
+    return n, mu, S
 
 
 def _no_negative(x, rows):
@@ -205,7 +216,7 @@ def _refuse_constants(mu, var, n):
     least = np.maximum((CONSTANT * mu) ** 2, np.finfo(float).tiny)
     for k, i in np.argwhere(~(var > least))[:1]:
         raise ValueError(
-            f"feature {i} is constant in the {n[k, 0]:g} rows of class {k}, so "
+            f"feature {i} is constant in the {n[k]:g} rows of class {k}, so "
             "that its variance is zero; leave the feature out or give "
             "smoothing > 0 (which cannot help if it is constant in all rows)"
         )

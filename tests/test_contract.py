@@ -208,6 +208,22 @@ FITS = [
         "ep.fit", t=T2, main="m", predict=ep,
         options=f"alpha likelihood {ITERATES}", alpha=1.0,
     ),
+    linear(
+        "many_rows.fit_logistic", t=T2, main="w", predict=logistic,
+        options=f"alpha m0 {ITERATES}",
+    ),
+    linear(
+        "many_rows.fit_softmax", t=T3, main="W", predict=softmax, args=(3,),
+        options=f"alpha {ITERATES}",
+    ),
+    joint("many_rows.fit_lda", main="mu", predict=gaussian, args=(3,)),
+    joint("many_rows.fit_qda", main="mu", predict=gaussian, args=(3,)),
+    joint("many_rows.fit_gaussian", main="mu", predict=naive_bayes, args=(3,)),
+    joint(
+        "many_rows.fit_bernoulli", A=BITS, main="theta", predict=naive_bayes,
+        new=(BITS[:7],), args=(3,),
+        without="takes_all_rows_twice_for_once",  # not of the pseudo-counts
+    ),
     joint(
         "incomplete.fit_em",
         call=lambda A, t, **more: incomplete.fit_em(A, t, X[:9] + 0.5, **more),

@@ -1,5 +1,6 @@
 """More of one chapter each: what its reader may skip.
 
+    many_rows    more rows than fit in memory, of chapter 8
     goodness     likelihoods, tests and residuals of GLMs, of chapter 11
     incomplete   missing features and missing labels, of chapter 12
     worlds       made worlds of clusters, of chapter 12
