@@ -122,7 +122,7 @@ def fit(
 
 
 def own(value):
-    """A copy of what was given; a number or None is left as it is."""
+    """value -> a copy of it; a number or None is left as it is."""
     return value if np.ndim(value) == 0 else np.array(value, float)
 
 
@@ -149,7 +149,8 @@ def curvature(fit, Phi):
 
 def standard_errors(fit, Phi):
     """Square roots of the diagonal of H^{-1}, the curvature as a variance."""
-    return np.sqrt(log_odds_variance(fit, Phi, np.eye(len(fit.w))))
+    w, _ = validate.prediction(fit, Phi)
+    return np.sqrt(log_odds_variance(fit, Phi, np.eye(len(w))))
 
 
 def log_odds_variance(fit, Phi, new):

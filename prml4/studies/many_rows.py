@@ -212,8 +212,7 @@ def fit_logistic(
         (Phi, t), logistic_problem, prior, m0, tol, max_iter, progress
     )
     complain(best, None, stuck=UNSETTLED)
-    found = best.w, best.error, best.gradient, best.converged
-    return logistic.LogisticFit(*found, None, best.trace, alpha, None)
+    return logistic.Fit.of(best, None, alpha, None)
 
 
 def fit_softmax(
