@@ -538,6 +538,17 @@ def figures_are_described(chapter):
     ]
 
 
+def sliders_have_captions(chapter):
+    """A slider picture is a figure: it has a name and a caption as well."""
+    return [
+        at(chapter, c.index, "a slider without a name or a caption")
+        for c in chapter.code
+        if "book.slider" in calls_of(c.tree)
+        and not {"name", "caption"}
+        <= c.metadata.get("mystnb", {}).get("figure", {}).keys()
+    ]
+
+
 def figure_faults(figure):
     """What is wrong with the metadata of a figure."""
     alt, faults = figure.alt.strip(), []
@@ -922,6 +933,7 @@ PER_NOTEBOOK = (
     mathematics_is_imported,
     cells_are_short,
     figures_are_described,
+    sliders_have_captions,
     figures_state_what_they_show,
     names_in_prose_exist,
     stars_are_explained,

@@ -41,6 +41,7 @@ fill:currentColor;stroke-linejoin:round;font-size:{svg.BODY}px}}
 .prml-slider div,.prml-slider label{{display:flex;align-items:center;\
 gap:0 .8em}}
 .prml-slider div{{flex-wrap:wrap}}
+.prml-slider :is(div,p){{text-align:left}}
 .prml-slider label{{display:grid;flex:1 1 100%;\
 grid-template-columns:fit-content(50%) 1fr}}
 .prml-slider input{{min-width:0;height:1.75rem;margin:0;cursor:pointer;\

@@ -494,6 +494,14 @@ FAULTS = [
         metadata(DRAWN, "mystnb", "figure", "caption", value=""),
     ),
     (
+        gates.sliders_have_captions,
+        "a slider without",
+        both(
+            metadata(DRAWN, "mystnb", "figure", value={"name": "fig-x"}),
+            replace("book.show(fig)", "book.slider(draw, values)"),
+        ),
+    ),
+    (
         gates.figures_state_what_they_show,
         "a picture without",
         replace("book.show(fig)", "fig"),

@@ -517,7 +517,7 @@ def test_code_can_be_copied(visit, chapter):
 @pytest.mark.browser
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_slider_answers_to_the_keyboard(visit, chapter):
-    """Each arrow key shows another frame, another value, another text."""
+    """Each arrow key shows another frame, value and text; it has a number."""
     view = visit(f"book/{chapter}")
     box = view.locator(".prml-slider").first
     handle = box.locator("input[type=range]")
@@ -530,6 +530,8 @@ def test_slider_answers_to_the_keyboard(visit, chapter):
         seen.add((box.locator("output").inner_text(), said))
         view.keyboard.press("ArrowRight")
     assert len(seen) == 3
+    caption = box.locator("xpath=ancestor::figure/figcaption")
+    assert f"Figure {int(chapter[:2])}." in caption.inner_text()
 
 
 @pytest.mark.browser
