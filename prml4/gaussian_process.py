@@ -57,7 +57,7 @@ def predict_latent(fit, c_star, c_ss):
     Of f: the noise of a new target is no part of v. A variance that rounding
     has made negative is 0, if by less than 1e-6 of c_ss.
     """
-    c_star = _cross(fit, c_star)
+    c_star = validate.cross(c_star, len(validate.fitted(fit, Posterior).dual))
     c_ss = validate.variances("c_ss", c_ss, c_star.shape[1])
     U, V = fit.halves(c_star)
     v = not_negative(c_ss - np.einsum("nm,nm->m", U, V), c_ss)
@@ -80,9 +80,10 @@ def posterior_covariance(fit, c_star, C_ss=None):
 
     Without C_ss, c_star is the C of the fit: then of f at the data.
     """
+    N = len(validate.fitted(fit, Posterior).dual)
     if C_ss is None:
         c_star = C_ss = same_kernel(fit, c_star)
-    c_star = _cross(fit, c_star)
+    c_star = validate.cross(c_star, N)
     n = c_star.shape[1]
     C_ss = validate.symmetric("C_ss", C_ss, [(n, n)])
     U, V = fit.halves(c_star)
@@ -93,8 +94,9 @@ def posterior_covariance(fit, c_star, C_ss=None):
 
 def same_kernel(fit, C):
     """C as an array, if C dual = mean: else it is not that of the fit."""
-    C = _cross(fit, C, "C")
-    if C.shape != (len(C), len(C)):
+    N = len(validate.fitted(fit, Posterior).dual)
+    C = validate.cross(C, N, "C")
+    if C.shape != (N, N):
         raise ValueError(f"C must be square; got shape {C.shape}")
     gap = np.abs(C @ fit.dual - fit.mean).max()
     if not gap <= FOREIGN * np.abs(C).max() * np.abs(fit.dual).sum():
@@ -113,12 +115,6 @@ def not_negative(variance, prior):
             "singular that rounding decides: add noise, or a jitter"
         )
     return np.maximum(variance, 0.0)
-
-
-def _cross(fit, c_star, name="c_star"):
-    """c_star as an array (N, n)."""
-    validate.fitted(fit, Posterior)
-    return validate.cross(c_star, len(fit.dual), name)
 
 
 # Regression.

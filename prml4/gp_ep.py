@@ -123,7 +123,7 @@ def sequential(C, t, average, q, damping=1.0, order=None):
             tau[n], nu[n] = tau[n] + step[0], nu[n] + step[1]  # lines 8, 9
             rank_one(Sigma, mu, n, *step)  # lines 10, 11
         m, s2, q = q.cavity_mean, q.cavity_variance, posterior(C, tau, nu)
-        yield q, _change(C, m, s2, q) / damping  # lines 13 to 15 made q
+        yield q, _moved(C, m, s2, q) / damping  # lines 13 to 15 made q
 
 
 def rank_one(Sigma, mu, n, dtau, dnu):
@@ -145,20 +145,24 @@ def parallel(C, t, average, q, damping=1.0):
         tau = q.tau + damping * (tau - q.tau)
         nu = q.nu + damping * (nu - q.nu)
         q = posterior(C, tau, nu)
-        yield q, _change(C, m, s2, q) / damping
+        yield q, _moved(C, m, s2, q) / damping
 
 
-def _change(C, m, s2, q):
-    """Largest |d m| / s or |d ln s2| of a cavity; inf if one is improper.
+def _moved(C, m, s2, q):
+    """How far the cavities of q are from N(m, s2)."""
+    return _apart(C, q.cavity_mean, q.cavity_variance, m, s2)
+
+
+def _apart(C, m, v, m_t, v_t):
+    """Largest |m_t - m| / v^(1/2) or |ln v_t / v|; inf if one is improper.
 
     Where C_nn = 0 nothing can move.
     """
-    live = C.diagonal() > 0
-    m, s2, new = m[live], s2[live], q.cavity_variance[live]
-    if not (np.all(new > 0) and np.all(s2 > 0)):
+    m, v, m_t, v_t = np.array([m, v, m_t, v_t])[:, C.diagonal() > 0]
+    if not (np.all(v > 0) and np.all(v_t > 0)):
         return np.inf
-    far = np.abs(q.cavity_mean[live] - m) / np.sqrt(new)
-    return float(np.max([far, np.abs(np.log(new / s2))], initial=0.0))
+    gaps = np.abs(m_t - m) / np.sqrt(v), np.abs(np.log(v_t / v))
+    return float(np.max(gaps, initial=0.0))
 
 
 def posterior(C, tau, nu):
@@ -206,7 +210,7 @@ def accelerated(C, t, average, q):
         q = k < FIRST and least > ROUGH and _rough(low, tau, nu)
         if not q:
             q, low = posterior(C, tau, nu), None
-        change = _change(C, m, s2, q)
+        change = _moved(C, m, s2, q)
         yield q, change
         proper = q.cavity_variance > 0
         s2_new = np.where(proper, q.cavity_variance, s2)
@@ -302,27 +306,14 @@ def _fit(C, t, likelihood, plan, tol, max_iter, q):
             best, change = (q, least) if least < change else (best, change)
     m, s2 = best.cavity_mean, best.cavity_variance
     log_z, d1, d2 = likelihood.average(m, s2, t)
-    residual = _inconsistency(best, m + s2 * d1, s2 * (1 + s2 * d2))
+    m_t, v_t = m + s2 * d1, s2 * (1 + s2 * d2)  # moments of the tilted
+    residual = _apart(C, best.mean, best.variance, m_t, v_t)
     return GPEP(
-        **vars(best),
-        log_z=log_z,
-        log_evidence=log_evidence(best, log_z),
-        t=t,
-        likelihood=likelihood,
-        residual=residual,
+        **vars(best), log_z=log_z, log_evidence=log_evidence(best, log_z),
+        t=t, likelihood=likelihood, residual=residual,
         converged=bool(change <= tol and residual <= np.sqrt(tol)),
         trace=tuple(trace),
-    )
-
-
-def _inconsistency(q, m_t, v_t):
-    """Largest |m_t - mu| / v^(1/2) or |v_t / v - 1|, as `ep.inconsistency`."""
-    v = q.variance
-    if not np.all(v >= 0):
-        return np.inf
-    far, live = np.abs(m_t - q.mean), v > 0
-    far, grown = far[live] / np.sqrt(v[live]), v_t[live] / v[live] - 1
-    return float(np.max([far, np.abs(grown)], initial=0.0))
+    )  # fmt: skip
 
 
 def _prior(C, cavities=None):

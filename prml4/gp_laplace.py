@@ -96,25 +96,6 @@ def _fit(C, t, likelihood, tol=newton.ROUNDING, max_iter=200):
         C, t, likelihood, tol, max_iter
     )
     _, g, slope = terms
-    W = _curvature(C, slope)
-    L = linalg.cholesky(linalg.scaled(C, np.sqrt(W)))
-    return GPLaplace(
-        mean=f,
-        dual=a,
-        W=W,
-        L=L,
-        t=t,
-        likelihood=likelihood,
-        log_evidence=trace[-1] - float(np.log(np.diag(L)).sum()),  # line 10
-        residual=float(np.abs(f - linalg.times(C, g)).max()),
-        converged=converged,
-        trace=tuple(trace),
-        factors=factors + 1,
-    )
-
-
-def _curvature(C, slope):
-    """W >= 0, or an Indefinite where ln p is convex at the mode."""
     n = np.argmin(-slope * C.diagonal())
     if slope[n] * C[n, n] > CONVEX:
         raise validate.Indefinite(
@@ -122,7 +103,15 @@ def _curvature(C, slope):
             f"got W = {-slope[n]:.2g} for value {n}: use gp_ep, which takes "
             "sites of negative precision"
         )
-    return np.maximum(-slope, 0.0)
+    W = np.maximum(-slope, 0.0)
+    L = linalg.cholesky(linalg.scaled(C, np.sqrt(W)))
+    value = trace[-1] - float(np.log(np.diag(L)).sum())  # line 10
+    return GPLaplace(
+        mean=f, dual=a, W=W, L=L, t=t, likelihood=likelihood,
+        log_evidence=value, converged=converged, trace=tuple(trace),
+        residual=float(np.abs(f - linalg.times(C, g)).max()),
+        factors=factors + 1,
+    )  # fmt: skip
 
 
 def climb(C, t, likelihood, tol, max_iter):
