@@ -107,19 +107,16 @@ def fit(
     The prior is N(m0, S0), or N(m0, diag(1 / alpha)). Also without rows: then
     the prior comes back, and the evidence is 1.
     """
-    Phi, t, weights = _rows(Phi, t, weights)
+    if np.ndim(Phi) == 2 and len(Phi) == 0 < np.shape(Phi)[1]:
+        Phi, t = validate.real("Phi", Phi), validate.binary_targets(t, 0)
+        weights = None
+    else:
+        Phi, t, weights = validate.two_classes(Phi, t, weights)
     p = prior(Phi.shape[1], S0=S0, alpha=alpha, m0=m0)
     most = validate.whole("max_iter", max_iter)
     E = joint(Phi, t, weights, p, likelihood)
     best = find_mode(E, tol=tol, max_iter=most)
     return gaussian(best, p.log_det, likelihood)
-
-
-def _rows(Phi, t, weights):
-    """Two classes as in `validate`, but N = 0 is allowed."""
-    if np.ndim(Phi) == 2 and len(Phi) == 0 < np.shape(Phi)[1]:
-        return validate.real("Phi", Phi), validate.binary_targets(t, 0), None
-    return validate.two_classes(Phi, t, weights)
 
 
 def joint(Phi, t, weights, prior, likelihood):

@@ -47,7 +47,7 @@ def log_density(family, x, eta):
 
 def from_mean(family, m):
     """eta with -grad log g(eta) = m: argmin -log g(eta) - eta^T m."""
-    m = _interior(family, m)
+    m, eta = _start(family, m)
 
     def objective(eta):
         E = -family.log_g(eta) - eta @ m
@@ -55,7 +55,6 @@ def from_mean(family, m):
             return np.inf, None, None
         return E, family.mean(eta) - m, family.covariance(eta)
 
-    eta = _guess(family, m)
     if family.exact:
         return eta
     try:
@@ -143,23 +142,23 @@ def fit_classes(family, x, t, prior=None):
     """W of the fits per class (2.228), with pi_k = N_k / N, PRML (4.73)."""
     x = _sample(family, x)
     t, K = validate.classes(t, len(x))
-    etas = [_fit_class(family, x[t == k], prior, k) for k in range(K)]
+    etas = []
+    for k in range(K):
+        try:
+            etas.append(fit(family, x[t == k], prior))
+        except BoundaryError as refusal:
+            raise BoundaryError(f"class {k}: {refusal}") from None
     return class_weights(family, etas, np.bincount(t) / len(t))
-
-
-def _fit_class(family, x, prior, k):
-    """`fit`, whose refusal names the class."""
-    try:
-        return fit(family, x, prior)
-    except BoundaryError as refusal:
-        raise BoundaryError(f"class {k}: {refusal}") from None
 
 
 # -- what comes in -----------------------------------------------------------
 
 
-def _interior(family, m):
-    """m (P,), inside the set of means, and by enough digits."""
+def _start(family, m):
+    """m (P,), inside the set of means, and a finite eta with E[u] = m or near.
+
+    A warning where m is inside by too few digits.
+    """
     m = validate.vector("m", m, family.shape[2], "statistic")
     gap = family.gap(m)
     if not gap > 0:
@@ -172,11 +171,6 @@ def _interior(family, m):
             LostDigits,
             stacklevel=4,
         )
-    return m
-
-
-def _guess(family, m):
-    """Finite eta with E[u] = m, or a start towards it; else a ValueError."""
     with np.errstate(over="ignore", invalid="ignore"):
         eta = family.guess(m)
     if not np.isfinite(eta).all():
@@ -184,7 +178,7 @@ def _guess(family, m):
             f"{family.name}: m must be of moderate size, or its natural "
             f"parameter overflows; got {m}: rescale the observations"
         )
-    return eta
+    return m, eta
 
 
 def _no_parameter(family, m):

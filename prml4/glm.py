@@ -204,14 +204,14 @@ def fit(
         best, separated = _minimum(objective, given, how)
         if not np.isfinite(scale * best.error):
             best = replace(best, converged=False)
-    complain(
-        best,
-        separated,
-        what="targets",
-        along="a direction that moves some means to the end of their range,",
-        stuck="" if best.converged else _stuck(best, given),
+        y = given.link.mean(given.Phi @ best.w + given.offset)
+    along = "a direction that moves some means to the end of their range,"
+    stuck = (
+        f" and means from {y.min():.1e} to {y.max():.1e}: the minimum may "
+        "lie on the edge of what the link allows, or nowhere"
     )
-    return _report(best, separated, scale, given, offset, weights)
+    complain(best, separated, what="targets", along=along, stuck=stuck)
+    return _report(best, separated, scale, given, y, offset, weights)
 
 
 def _checked(Phi, t, family, link, offset, weights, alpha, m0):
@@ -275,15 +275,12 @@ def _spread(given):
 
 def _objective(given, scale, *, fisher):
     """(E(w) + 1/2 w^T A w) / scale."""
-    terms = pointwise(
-        given.family, given.link, given.t, given.offset, fisher=fisher
-    )
-    weights = given.weights
+    what = given.family, given.link, given.t, given.offset
+    terms, c = pointwise(*what, fisher=fisher), given.weights
     if scale != 1:
-        one = np.ones(len(given.t)) if weights is None else weights
-        weights = one / scale
+        c = np.full(len(given.t), _count(c) / scale)
     alpha = given.alpha / scale
-    return descent.Objective(given.Phi, terms, weights, alpha, given.m0)
+    return descent.Objective(given.Phi, terms, c, alpha, given.m0)
 
 
 def _minimum(objective, given, how):
@@ -367,16 +364,10 @@ def _descend(objective, given, how, w0):
     those has the size of a step in a a meaning.
     """
     scaled = _on_log_scale(given.link)
-    solve = descent.descend if scaled else newton.newtons_method
-    solve = partial(solve, **how)
-    best, why = verdict(
-        solve(objective, w0),
-        objective,
-        w0,
-        lambda free: _recession(given, free),
-        solve=solve,
-        moves=MOVES if scaled else np.inf,
-    )
+    way = descent.descend if scaled else newton.newtons_method
+    best, solve = way(objective, w0, **how), partial(way, **how)
+    kind, moves = partial(_recession, given), MOVES if scaled else np.inf
+    best, why = verdict(best, objective, w0, kind, solve=solve, moves=moves)
     return _polish(best, objective, given), why
 
 
@@ -473,26 +464,14 @@ def _polish(best, objective, given):
     return replace(best, w=w, error=E, gradient=g)
 
 
-def _stuck(best, given):
-    """Where the means have gone, if there is no end."""
-    with np.errstate(all="ignore"):
-        y = given.link.mean(given.Phi @ best.w + given.offset)
-    return (
-        f" and means from {y.min():.1e} to {y.max():.1e}: the minimum may "
-        "lie on the edge of what the link allows, or nowhere"
-    )
-
-
-def _report(best, separated, scale, given, offset, weights):
-    """The fit, in units of E."""
-    w, t = best.w, given.t
+def _report(best, separated, scale, given, y, offset, weights):
+    """The fit, in units of E; y are the means."""
     with np.errstate(all="ignore"):  # where it stopped on the edge
-        y = given.link.mean(given.Phi @ w + given.offset)
-        chi2 = pearson(t, y, given.family, given.weights)
-    rows = given.weights is None or grouped(given.family, t)
-    freedom = (len(t) if rows else given.weights.sum()) - len(w)
+        chi2 = pearson(given.t, y, given.family, given.weights)
+    rows = given.weights is None or grouped(given.family, given.t)
+    d = best.w - given.m0
+    freedom = (len(y) if rows else given.weights.sum()) - len(d)
     estimate = chi2 / freedom if freedom > 0 else np.nan
-    d = w - given.m0
     best = replace(
         best, error=scale * best.error, gradient=scale * best.gradient,
         trace=tuple(scale * each for each in best.trace),

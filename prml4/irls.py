@@ -124,15 +124,14 @@ def _iterate(objective, step, w, damped, tol, max_iter):
             d = step(w) - w
         except LinAlgError:  # R has underflowed to singular
             break
-        slope, eta = g @ d, 1.0
+        slope, eta, new = g @ d, 1.0, objective(w + d, order=1)
         while damped and eta > 1e-18:
-            fair = E + 1e-4 * eta * slope + 1e-13 * (1 + E)
-            if objective(w + eta * d, order=1)[0] <= fair:
+            if new[0] <= E + 1e-4 * eta * slope + 1e-13 * (1 + E):
                 break
             eta /= 2
+            new = objective(w + eta * d, order=1)
         small = abs(slope) <= tol**2 * (1 + E)
-        w = w + eta * d
-        E, g, _ = objective(w, order=1)
+        w, (E, g, _) = w + eta * d, new
         path.append(w)
         trace.append(E)
         steps.append(eta)

@@ -220,16 +220,9 @@ def _climb(surface, start):
     ended = f"where the search ended (gradient {norm(found.gradient):.1e})"
     _factor(A, error, "at a stationary point" if found.converged else ended)
     q = at_minimum(replace(found, H=A))
-    _falls_beyond(surface, q)
-    return q
-
-
-def _falls_beyond(surface, q):
-    """Or ln f tends to a limit, which Newton's steps never reach.
-
-    They go on by about one standard deviation each, and only what they gain
-    shrinks; at a maximum the last one ends anywhere within rounding.
-    """
+    # or ln f tends to a limit, which Newton's steps never reach: they go on by
+    # about one standard deviation each, and only what they gain shrinks; at a
+    # maximum the last one ends anywhere within rounding
     half = solve(q.cholesky, q.gradient)
     if q.converged and half.any():
         u = solve(q.cholesky.T, half / norm(half))
@@ -239,6 +232,7 @@ def _falls_beyond(surface, q):
                 f"ln f must have a maximum; got a gain of {abs(fall):.0e} by a "
                 f"whole standard deviation from w = {q.mode}: it rises for ever"
             )
+    return q
 
 
 def _judge(log_f, q):

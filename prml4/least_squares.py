@@ -108,7 +108,12 @@ def regress(Phi, T, *, alpha=0.0):
     rows = np.sqrt(alpha[held, None]) * np.eye(M)[held]
     zeros = np.zeros((len(rows), *T.shape[1:]))
     Q, R = qr(np.vstack([Phi, rows]), mode="economic")
-    _penalised_enough(Phi, R)
+    left = np.abs(np.diag(R)) / np.abs(R).max(axis=0)  # by earlier columns
+    if left.min() ** 2 < 10 * max(N, M) * EPS:  # rounding of Phi
+        try:
+            _determined(Phi, np.arange(M))
+        except ValueError as why:
+            raise ValueError(f"alpha is too small to count: {why}") from None
     W = solve_triangular(R, Q.T @ np.concatenate([T, zeros]))
     return LeastSquaresFit(W, R, error(W, Phi, T))
 
@@ -124,16 +129,6 @@ def _determined(Phi, names):
         )
     if M:
         validate.independent_columns(Phi, names)
-
-
-def _penalised_enough(Phi, R):
-    """Raise a ValueError where a penalty is lost in the rounding of Phi."""
-    left = np.abs(np.diag(R)) / np.abs(R).max(axis=0)  # by earlier columns
-    if left.min() ** 2 < 10 * max(Phi.shape) * EPS:
-        try:
-            _determined(Phi, np.arange(len(R)))
-        except ValueError as why:
-            raise ValueError(f"alpha is too small to count: {why}") from None
 
 
 def outputs(fit, Phi):

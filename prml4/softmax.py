@@ -337,7 +337,10 @@ def fit(
     max_iter = validate.whole("max_iter", max_iter)
     solve = partial(descent.descend, method=method, tol=tol, max_iter=max_iter)
     best = solve(problem, v0 := np.zeros(problem.d))
-    kind, doubt = partial(_kind, best, problem), _suspect(best, problem)
+    # conjugate gradients may not see a ray where the curvature has vanished
+    doubt = best.method == "newton-cg" and not problem.alpha.all()
+    doubt = doubt and np.ptp(problem.predictor(best.w), axis=0).max() > FAR
+    kind = partial(_kind, best, problem)
     best, separated = verdict(best, problem, v0, kind, solve=solve, doubt=doubt)
     complain(best, separated, along="of_classes(Phi, t).direction")
     return SoftmaxFit(
@@ -376,16 +379,6 @@ def _in_order(W, order, reference):
     """Rows back where they belong; sum zero if there is no reference class."""
     W = W if reference is not None else W - W.mean(axis=0)
     return W[np.argsort(order)]
-
-
-def _suspect(best, problem):
-    """max_njk (w_j - w_k)^T phi_n > FAR: could E fall for ever along a ray?
-
-    Conjugate gradients may not see it where the curvature has vanished.
-    """
-    if best.method != "newton-cg" or problem.alpha.all():
-        return False
-    return np.ptp(problem.predictor(best.w), axis=0).max() > FAR
 
 
 def _kind(best, problem, free):
