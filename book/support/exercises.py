@@ -324,8 +324,13 @@ def softmax_blocks():
 def softmax_product():
     """The Hessian of the softmax error times U, with observation weights."""
     Phi = data.with_bias(np.column_stack([SIX, SIX[::-1] ** 2]))
+
+    def right(W, Phi, U, weights):  # a row of weight 3 stands there 3 times
+        rows = np.repeat(np.arange(len(Phi)), weights.astype(int))
+        return softmax.hessian_vector(W, Phi[rows], U)
+
     return {
-        "right": softmax.hessian_vector,
+        "right": right,
         "at": (W_FOUR, Phi, W_FOUR[::-1] ** 2, np.arange(1.0, 7)),
     }
 
