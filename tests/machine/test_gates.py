@@ -496,10 +496,7 @@ FAULTS = [
     (
         gates.sliders_have_captions,
         "a slider without",
-        both(
-            metadata(DRAWN, "mystnb", "figure", value={"name": "fig-x"}),
-            replace("book.show(fig)", "book.slider(draw, values)"),
-        ),
+        insert("A02 ·", sample.code("book.slider(draw, [1])", "slider: x")),
     ),
     (
         gates.figures_state_what_they_show,
