@@ -448,7 +448,7 @@ GOOD = np.array([[0.0, 1], [1, 3], [4, 0], [2, 2], [0, 5], [7, 1]])
         (GOOD, [0, 1] * 3, {"shrinkage": "a"}, "shrinkage must hold real"),
         (GOOD, [0, 1] * 3, {"shrinkage": -0.1}, r"in \[0, 1\]; got -0.1"),
         (GOOD, [0, 1] * 3, {"shrinkage": 1.1}, r"in \[0, 1\]; got 1.1"),
-        (GOOD, [0, 1] * 3, {"target": "unit"}, "target must be in .*'unit'"),
+        (GOOD, [0, 1] * 3, {"target": "unit"}, "target must be one .*'unit'"),
     ],
 )
 def test_bad_input_is_named(fit, X, t, more, said):
@@ -459,7 +459,7 @@ def test_bad_input_is_named(fit, X, t, more, said):
 
 def test_pooled_is_no_target_of_the_pooled():
     """LDA has nothing to be pooled with."""
-    with pytest.raises(ValueError, match="target must be in"):
+    with pytest.raises(ValueError, match="target must be one of"):
         gaussian.fit_lda(GOOD, [0, 1] * 3, target="pooled")
 
 

@@ -21,14 +21,13 @@ def polynomial(degree):
 
     By degree: x1, x2, x1 x1, x1 x2, x2 x2, ...
     """
-    if degree != int(degree) or degree < 1:
-        raise ValueError(f"degree must be a whole number >= 1; got {degree}")
+    degree = validate.whole("degree", degree)
 
     def basis(X):
         X = validate.points(X)
         which = [
             c
-            for d in range(1, int(degree) + 1)
+            for d in range(1, degree + 1)
             for c in combinations_with_replacement(range(X.shape[1]), d)
         ]
         return np.column_stack([X[:, c].prod(axis=1) for c in which])

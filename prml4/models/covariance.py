@@ -143,13 +143,6 @@ def shrink(Sigma, amount, target="diagonal", pi=None):
 
 def shrinkage(amount, target, *, shared):
     """0 <= amount <= 1 as a float; else, or without such a target, an error."""
-    value = validate.real("shrinkage", amount)
-    if value.shape != () or not 0 <= value <= 1:
-        raise ValueError(
-            f"shrinkage must be one number in [0, 1]; got {amount}"
-        )
-    if target not in TARGETS[shared:]:
-        raise ValueError(
-            f"target must be in {TARGETS[shared:]}; got {target!r}"
-        )
-    return float(value)
+    validate.choice("target", target, TARGETS[shared:])
+    wanted = "be one number in [0, 1]"
+    return validate.number("shrinkage", amount, lambda x: 0 <= x <= 1, wanted)

@@ -199,8 +199,7 @@ def matern(nu=1.5, scales=1):
 
     p = 1, 1 + s, 1 + s + s^2/3: draws are differentiable nu - 1/2 times.
     """
-    if nu not in (0.5, 1.5, 2.5):
-        raise ValueError(f"nu must be 1/2, 3/2 or 5/2; got {nu}")
+    validate.choice("nu", nu, (0.5, 1.5, 2.5))
 
     def profile(r2):
         s = np.sqrt(2 * nu * r2)
@@ -335,9 +334,7 @@ def _scaled(X, log_lengths):
 
 def _names(what, scales):
     """Names of `scales` hyperparameters of the same kind."""
-    if not isinstance(scales, int | np.integer) or scales < 1:
-        raise ValueError(f"scales must be a whole number >= 1; got {scales}")
-    if scales == 1:
+    if validate.whole("scales", scales) == 1:
         return (what,)
     return tuple(f"{what} {d + 1}" for d in range(scales))
 

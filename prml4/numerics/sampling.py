@@ -75,7 +75,13 @@ def elliptical(log_l, mean, root, rng, n, *, burn=200, thin=1):
 
     Starts at the mean, forgets `burn` steps, keeps every thin-th.
     """
-    mean, root = _prior(mean, root)
+    mean, root = validate.real("mean", mean), validate.real("root", root)
+    if mean.ndim != 1 or root.shape != (len(mean), len(mean)):
+        raise ValueError(
+            "mean must be (M,) and root (M, M); got shapes "
+            f"{mean.shape} and {root.shape}"
+        )
+    validate.finite("mean", mean), validate.finite("root", root)
     n, burn = validate.whole("n", n, 0), validate.whole("burn", burn, 0)
     thin = validate.whole("thin", thin, 1)
     w, level = np.zeros(len(mean)), float(log_l(mean))
@@ -108,17 +114,6 @@ def _step(log_l, mean, w, level, root, rng):
             return new, level
         low, high = (theta, high) if theta < 0 else (low, theta)
         theta = rng.uniform(low, high)
-
-
-def _prior(mean, root):
-    """The prior's mean (M,) and a root (M, M) of its covariance."""
-    mean, root = validate.real("mean", mean), validate.real("root", root)
-    if mean.ndim != 1 or root.shape != (len(mean), len(mean)):
-        raise ValueError(
-            "mean must be (M,) and root (M, M); got shapes "
-            f"{mean.shape} and {root.shape}"
-        )
-    return validate.finite("mean", mean), validate.finite("root", root)
 
 
 def effective_size(draws):

@@ -108,16 +108,15 @@ def _quasi_ray(U):
         return None
     if ahead.min() >= -CLEAR:
         return v
+
+    def logistic(m, rows):  # ln(1 + e^{-m}) and two derivatives
+        y = np.exp(-np.logaddexp(0, m))
+        return np.logaddexp(0, -m), -y, y * (1 - y)
+
     zero = np.zeros(len(v))
-    best = newtons_method(Objective(U, _logistic, None, zero, zero), zero)
+    best = newtons_method(Objective(U, logistic, None, zero, zero), zero)
     overlap = best.converged and smallest_share(best.H) > CLEAR
     return None if overlap else v
-
-
-def _logistic(m, rows):
-    """ln(1 + e^{-m}) and two derivatives."""
-    y = np.exp(-np.logaddexp(0, m))
-    return np.logaddexp(0, -m), -y, y * (1 - y)
 
 
 def best_ray(Z, *, strict):

@@ -303,13 +303,13 @@ def _class_numbers(t, K, name="t"):
     )
 
 
-def posteriors(P, name="P"):
+def posteriors(P):
     """Probabilities (N, K) of K >= 2 classes: each row >= 0, with sum 1."""
-    P = design(P, name)
+    P = design(P, "P")
     gap = np.abs(P.sum(axis=1) - 1).max()
     if P.shape[1] < 2 or P.min() < 0 or gap > 1e-8:
         raise ValueError(
-            f"{name} must hold in each row probabilities >= 0 of at least two "
+            "P must hold in each row probabilities >= 0 of at least two "
             f"classes with sum 1; got shape {P.shape}, smallest entry "
             f"{P.min():g}, sums off by {gap:.1e}"
         )
@@ -382,16 +382,16 @@ def one_of_k(t, N, empty=False):
 
 def flip_probability(epsilon):
     """Chance in [0, 1/2) that a label was flipped, as a float."""
-    number = real("epsilon", epsilon)
     wanted = "be one number in [0, 1/2)"
-    return _one("epsilon", epsilon, (0 <= number) & (number < 0.5), wanted)
+    return number("epsilon", epsilon, lambda e: 0 <= e < 0.5, wanted)
 
 
-def _one(name, value, fits, wanted):
-    """The one number that fits, as a float."""
-    if np.shape(fits) != () or not fits:
+def number(name, value, fits, wanted):
+    """One number for which fits(number), as a float."""
+    found = real(name, value)
+    if found.shape != () or not fits(found):
         raise ValueError(f"{name} must {wanted}; got {value}")
-    return float(value)
+    return float(found)
 
 
 def labels(t, N, K, name="t"):
@@ -405,14 +405,14 @@ def labels(t, N, K, name="t"):
 def whole(name, value, least=1):
     """A whole number, at least so large, as an int."""
     try:
-        number = index(value)
+        found = index(value)
     except TypeError:
-        number = least - 1
-    if number < least:
+        found = least - 1
+    if found < least:
         raise ValueError(
             f"{name} must be a whole number >= {least}; got {value!r}"
         )
-    return number
+    return found
 
 
 def choice(name, value, choices):
@@ -425,9 +425,7 @@ def choice(name, value, choices):
 
 def damping(value):
     """Share d of a step that is taken, 0 < d <= 1, as a float."""
-    number = real("damping", value)
-    fits = (0 < number) & (number <= 1)
-    return _one("damping", value, fits, "lie in (0, 1]")
+    return number("damping", value, lambda d: 0 < d <= 1, "lie in (0, 1]")
 
 
 def rows(order, N):
@@ -449,8 +447,8 @@ def permutation(order, N):
 
 def not_negative(name, value):
     """One finite number >= 0 as a float."""
-    number = finite(name, real(name, value))
-    return _one(name, value, number >= 0, "be >= 0, one number")
+    value = finite(name, real(name, value))
+    return number(name, value, lambda x: x >= 0, "be >= 0, one number")
 
 
 def pseudo_counts(value):
@@ -493,9 +491,8 @@ def bits(x, rows, remedy=""):
 
 def positive(name, value):
     """One number with 0 < number < inf, as a float."""
-    number = real(name, value)
-    fits = (0 < number) & (number < np.inf)
-    return _one(name, value, fits, "be one positive, finite number")
+    wanted = "be one positive, finite number"
+    return number(name, value, lambda x: 0 < x < np.inf, wanted)
 
 
 def cross(c_star, N, name="c_star"):
@@ -517,16 +514,15 @@ class SingularKernel(Indefinite):
     """A value is determined by others: its covariance cannot be inverted."""
 
 
-def kernel_matrix(C, N=None):
+def kernel_matrix(C):
     """Kernel matrix (N, N): symmetric, no eigenvalue below -1e-8 |C|.
 
     |C| is Frobenius' norm. C + 1e-8 |C| I must have a Cholesky factor: a
     singular C, which rounding has made indefinite by a little, passes.
     """
     C = finite("C", matrix(C, "C"))
-    if C.shape[0] != C.shape[1] or len(C) != (N or len(C)):
-        wanted = "a square matrix" if N is None else f"of shape ({N}, {N})"
-        raise ValueError(f"C must be {wanted}; got shape {C.shape}")
+    if C.shape[0] != C.shape[1]:
+        raise ValueError(f"C must be a square matrix; got shape {C.shape}")
     size = np.sqrt(np.vdot(C, C))
     blocks = [slice(i, i + 128) for i in range(0, len(C), 128)]
     gap = max(

@@ -35,9 +35,7 @@ class World:
     b: float = 100.0
 
     def __post_init__(self):
-        w = validate.real("w", self.w)
-        if w.shape != () or not 0 <= w < 1:
-            raise ValueError(f"w must lie in [0, 1); got {self.w}")
+        validate.number("w", self.w, lambda w: 0 <= w < 1, "lie in [0, 1)")
         for name in "ab":
             validate.positive(name, getattr(self, name))
 

@@ -153,7 +153,7 @@ def test_targets_by_hand():
         (np.nan, "diagonal", None, "got nan"),
         ([0.1, 0.2], "diagonal", None, r"one number .*got \[0.1, 0.2\]"),
         ("half", "diagonal", None, "shrinkage must hold real numbers"),
-        (0.1, "round", None, "target must be in .*pooled.*got 'round'"),
+        (0.1, "round", None, "target must be one of .*pooled.*got 'round'"),
         (0.1, "pooled", None, r"pi must have shape \(2,\)"),
         (0.1, "pooled", [0.5, 0.6], "pi must hold positive .*sum 1"),
     ],
@@ -166,7 +166,7 @@ def test_shrinkage_that_is_none(rng, amount, target, pi, said):
 
 def test_one_matrix_has_nothing_to_be_pooled_with(rng):
     """The first target is for a stack."""
-    with pytest.raises(ValueError, match="must be in .'diagonal', 'isotropic'"):
+    with pytest.raises(ValueError, match="one of 'diagonal', 'isotropic'; got"):
         covariance.shrink(draw(rng)[0], 0.1, "pooled", [0.5, 0.5])
     assert covariance.shrinkage(1, "isotropic", shared=True) == 1.0
     assert covariance.shrinkage(0, "pooled", shared=False) == 0.0
