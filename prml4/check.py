@@ -161,13 +161,9 @@ def jacobian(label, of, at, *, display, library=None):
     return _judge("jacobian", label, how, truth, display, library, at)
 
 
-def hessian(label, of, at, *, display, library=None, gradient=None):
-    """display[i, j] = d^2 of / d at_i d at_j, or d gradient_i / d at_j."""
-    if gradient is None:
-        truth, how = second_partials(of, _point(at)), "second differences"
-    else:
-        truth, how = partials(gradient, _point(at))
-        how += " of the gradient"
+def hessian(label, of, at, *, display, library=None):
+    """display[i, j] = d^2 of / d at_i d at_j."""
+    truth, how = second_partials(of, _point(at)), "second differences"
     return _judge("hessian", label, how, truth, display, library, at)
 
 
@@ -223,7 +219,8 @@ def psd(label, H, *, display=None, rank=None):
         raise ValueError(f"{label}: a square matrix expected, not {H.shape}")
     if display is not None:
         shown = _value(label, "display", display)
-        _compare(label, "psd", {"display": shown, "library": H}, TEETH)
+        sides = {"display": shown, "library": H}
+        _agree(f"{label}, psd", sides, dict.fromkeys(sides, 0.0))
     size = np.linalg.norm(H, 2)
     if size == 0:
         raise Toothless(f"{label}: the zero matrix shows nothing")
@@ -291,7 +288,7 @@ def printed(
     for one, gap, *values in zip(read, gaps, *each_side, strict=True):
         values = dict(zip(sides, values, strict=True))
         pairs += _statement(place, one, values, errors, gap)
-    worst = max(pairs, key=lambda pair: pair.ratio)
+    worst = _worst(pairs)
     count = sum(len(one.members) for one in read) - len(left)
     compared = [n for n, side in sides.items() if side is not None]
     compared = (f"{count} members", *compared, *(f"left: {n}" for n in left))
@@ -353,8 +350,8 @@ def _statement(place, statement, sides, errors, slack):
         off |= {n: 0.0 if n == "library" else errors[0] for n in more}
         values = {n: m.value for n, m in run.items()} | more
         pairs += _agree(place, _alike(place, values), off, scale)
-    orders = zip(pairwise(runs), _orders(statement), strict=True)
-    for ends, relation in orders:
+    orders = (r for r in statement.relations if r != "=")
+    for ends, relation in zip(pairwise(runs), orders, strict=True):
         pairs += _ordered(place, *ends, relation, slack, errors[0], pairs)
     if not pairs:
         raise Toothless(f"{place}: fewer than two values meet in a statement")
@@ -369,11 +366,6 @@ def _runs(statement):
             runs.append({})
         runs[-1][f"member {k + 1}"] = member
     return runs
-
-
-def _orders(statement):
-    """The relations between the runs."""
-    return [r for r in statement.relations if r != "="]
 
 
 def _scale(members):
@@ -427,27 +419,6 @@ def _alike(label, values):
     return out
 
 
-def _agree(label, values, errors, scale):
-    """Every pair of the values within its bound, and the bound has teeth."""
-    scale = max(scale, *(float(np.max(np.abs(v))) for v in values.values()))
-    pairs = []
-    for a, b in combinations(values, 2):
-        pair = _pair(a, b, values, errors[a] + errors[b], scale)
-        if not pair.bound * (scale or 1.0) < TEETH * scale:
-            raise Toothless(
-                f"{label}: {a} and {b} are {scale:.1e} at most and known to "
-                f"{pair.bound:.1e} only"
-            )
-        if not pair.ratio <= 1:
-            raise ClaimFails(
-                f"{label}: {a} and {b} differ, "
-                f"{_numbers(pair.residual, pair.bound, '>')}"
-                f"{diagnose.resemblance(values[a], values[b])}"
-            )
-        pairs.append(pair)
-    return pairs
-
-
 def _ordered(place, a, b, relation, slack, error, seen):
     """a <= b with a slack that is stated, or seen to vanish somewhere."""
     ends = list(a.values())[-1], list(b.values())[0]
@@ -462,10 +433,10 @@ def _ordered(place, a, b, relation, slack, error, seen):
         gap = nearest if relation in MATRIX_ORDER else gap
         sides = {"slack": gap, "stated": _value(place, "slack", slack)}
         errors = {"slack": noise, "stated": error}
-        return _agree(place, _alike(place, sides), errors, 0.0)
+        return _agree(place, _alike(place, sides), errors)
     if nearest <= allowed:
         found = abs(nearest) / scale, allowed / scale, abs(nearest) / allowed
-        return [_Pair(("left", "right"), *found)]
+        return [_Pair(("left", "right"), *found, 0.0)]
     if not (seen and any(map(_is_zero, ends))):
         raise Toothless(f"{place}: {relation} is slack: state by how much")
     return []
@@ -491,10 +462,12 @@ def slip(id, label, *, as_written, corrected, truth, error=0.0):
     """as_written != truth by ten bounds at least, corrected = truth."""
     truth = _value(_named(label), "truth", truth)
     estimate = _stated(label, truth, error)
-    sides = {"corrected": _value(label, "corrected", corrected)}
-    worst = _compare(label, f"slip {id}", sides, TEETH, estimate)
+    right = _value(label, "corrected", corrected)
+    sides = {"corrected": right, "truth": truth}
+    errors = {"corrected": 0.0, "truth": estimate.error}
+    (pair,) = _agree(f"{label}, slip {id}", sides, errors)
     verdict = _refuted(id, label, as_written, estimate)
-    return Slip(id, label, verdict, worst.residual, worst.bound)
+    return Slip(id, label, verdict, pair.residual, pair.bound)
 
 
 def _stated(label, value, error):
@@ -521,6 +494,7 @@ class _Pair(NamedTuple):
     residual: float  # |difference| / scale
     bound: float  # allowed, / scale
     ratio: float  # of the two
+    blind: float  # the largest shift of an element that may pass, / scale
 
 
 def _judge(kind, label, how, truth, display, library, at=None, teeth=TEETH):
@@ -529,39 +503,40 @@ def _judge(kind, label, how, truth, display, library, at=None, teeth=TEETH):
     sides = {"display": _value(_named(label), "display", display, *at)}
     if library is not None:
         sides["library"] = _value(label, "library", library, *at)
-    names = tuple(sides)
-    if truth is not None:
-        names += (how,)
-        _value(label, how, truth.value)
-    worst = _compare(label, kind, sides, teeth, truth, how)
-    return Check(label, kind, how, worst.residual, worst.bound, names)
-
-
-def _compare(label, kind, sides, teeth, truth=None, how="truth"):
-    """The pair nearest its bound; raises if it lies beyond, or cannot."""
     errors = dict.fromkeys(sides, 0.0)
     if truth is not None:
-        error = np.nan_to_num(truth.error, nan=np.inf)
-        sides, errors[how] = {**sides, how: truth.value}, error
-    _same_shapes(label, sides)
-    first, last = list(sides)[0], list(sides)[-1]
-    scale = float(np.max(np.abs(sides[last])))
+        sides[how] = _value(label, how, truth.value)
+        errors[how] = np.nan_to_num(truth.error, nan=np.inf)
+    worst = _worst(_agree(f"{label}, {kind}", sides, errors, teeth=teeth))
+    return Check(label, kind, how, worst.residual, worst.bound, tuple(sides))
+
+
+def _agree(place, values, errors, scale=0.0, teeth=TEETH):
+    """Every pair of the values within its bound, and the bound has teeth.
+
+    The scale is that of the largest value, or of the terms behind a zero.
+    """
+    _same_shapes(place, values)
+    scale = max(scale, *(float(np.max(np.abs(v))) for v in values.values()))
     pairs = [
-        _pair(a, b, sides, errors[a] + errors[b], scale)
-        for a, b in combinations(sides, 2)
+        _pair(a, b, values, errors[a] + errors[b], scale)
+        for a, b in combinations(values, 2)
     ]
-    worst = max(pairs, key=lambda pair: pair.ratio)
-    gap = np.abs(sides[first] - sides[last]) if worst.ratio <= 1 else 0.0
-    if last not in worst.names or worst.ratio <= 1:
-        _bite(label, kind, sides[last], errors[last] + gap, teeth)
-    if worst.ratio > 1:
-        a, b = worst.names
-        raise ClaimFails(
-            f"{label}, {kind}: {a} and {b} differ, "
-            f"{_numbers(worst.residual, worst.bound, '>')}"
-            f"{diagnose.resemblance(sides[a], sides[b])}"
-        )
-    return worst
+    for pair in pairs:
+        _bite(place, pair, scale, teeth)
+    for (a, b), residual, bound, ratio, _ in pairs:
+        if not ratio <= 1:
+            raise ClaimFails(
+                f"{place}: {a} and {b} differ, "
+                f"{_numbers(residual, bound, '>')}"
+                f"{diagnose.resemblance(values[a], values[b])}"
+            )
+    return pairs
+
+
+def _worst(pairs):
+    """The pair nearest its bound."""
+    return max(pairs, key=lambda pair: pair.ratio)
 
 
 def _pair(a, b, sides, error, scale):
@@ -572,19 +547,18 @@ def _pair(a, b, sides, error, scale):
         ratio = np.where(gap == 0, 0.0, gap / bound)
     i = np.unravel_index(np.argmax(ratio), gap.shape)
     unit = scale or 1.0
-    found = gap[i] / unit, bound[i] / unit, ratio[i]
+    blind = np.max(bound + gap if ratio[i] <= 1 else bound)
+    found = gap[i] / unit, bound[i] / unit, ratio[i], blind / unit
     return _Pair((a, b), *map(float, found))
 
 
-def _bite(label, kind, truth, error, teeth):
+def _bite(place, pair, scale, teeth):
     """A shift of any element by teeth * scale, either way, would be seen."""
-    scale = float(np.max(np.abs(truth)))
-    if scale == 0 or np.any(teeth * scale <= error + ROUNDING * scale):
+    if scale == 0 or not pair.blind < teeth:
         raise Toothless(
-            f"{label}, {kind}: the other side is {scale:.1e} at most, its "
-            f"error up to {np.max(error):.1e}, so a display wrong by "
-            f"{teeth:.1%} could pass; evaluate elsewhere, where the value "
-            "is not (nearly) zero, or find a sharper other side"
+            f"{place}: {' and '.join(pair.names)} are {scale:.1e} at most and "
+            f"known to {pair.blind * scale:.1e} only; evaluate elsewhere, "
+            "where they are not (nearly) zero, or find a sharper other side"
         )
 
 
