@@ -332,7 +332,7 @@ def fit(
     T may have empty columns. The method is "newton", "newton-cg" or, for
     None, the cheapest.
     """
-    problem, order = _problem(Phi, t, alpha, reference, weights)
+    problem, T = _problem(Phi, t, alpha, reference, weights)
     validate.choice("method", method, (None, "newton", "newton-cg"))
     max_iter = validate.whole("max_iter", max_iter)
     solve = partial(descent.descend, method=method, tol=tol, max_iter=max_iter)
@@ -344,7 +344,7 @@ def fit(
     best, separated = verdict(best, problem, v0, kind, solve=solve, doubt=doubt)
     complain(best, separated, along="of_classes(Phi, t).direction")
     return SoftmaxFit(
-        W=_in_order(problem.whole(best.w), order, reference),
+        W=T @ best.w.reshape(len(problem.P), -1),
         gradient=best.gradient.reshape(len(problem.P), -1),
         error=best.error, converged=best.converged, separated=separated,
         method=best.method, trace=best.trace, reference=reference,
@@ -353,32 +353,25 @@ def fit(
 
 
 def _problem(Phi, t, alpha, reference, weights):
-    """The problem by the differences, and the order of classes in it."""
+    """The problem by the differences, and T with W = T V, see `_basis`."""
     proper = bool(np.all(alpha))
     Phi, t, K, weights = validate.several_classes(Phi, t, weights, proper)
     alpha = validate.precisions(alpha, Phi.shape[1])
-    order = _reference_last(reference, K)
-    P = _coupling(reference, K)
-    return Problem(Phi, np.argsort(order)[t], weights, alpha, P), order
+    T, order = _basis(reference, K)
+    t = np.argsort(order)[t]
+    return Problem(Phi, t, weights, alpha, T.T @ T), T
 
 
-def _coupling(reference, K):
-    """P: sum_k w_k^T A w_k by differences, of weights that sum to 0 or not."""
-    return np.eye(K - 1) - (1 / K if reference is None else 0)
+def _basis(reference, K):
+    """T (K, K - 1) with W = T V, and the classes, the reference r the last.
 
-
-def _reference_last(reference, K):
-    """0, ..., K - 1 with the reference class moved to the end."""
-    if reference is None:
-        return np.arange(K)
-    reference = validate.choice("reference", reference, range(K))
-    return np.r_[np.delete(np.arange(K), reference), int(reference)]
-
-
-def _in_order(W, order, reference):
-    """Rows back where they belong; sum zero if there is no reference class."""
-    W = W if reference is not None else W - W.mean(axis=0)
-    return W[np.argsort(order)]
+    T puts w_r = 0 back; without a reference it subtracts the mean of all.
+    The prior of V has T^T T (x) A.
+    """
+    none = reference is None
+    r = K - 1 if none else validate.choice("reference", reference, range(K))
+    T = np.insert(np.eye(K - 1), int(r), 0.0, axis=0) - none / K
+    return T, np.append(np.delete(np.arange(K), int(r)), int(r))
 
 
 def _kind(best, problem, free):
@@ -395,21 +388,16 @@ def _kind(best, problem, free):
 def curvature(fit, Phi):
     """H(v) + P (x) A of a fit by the differences v, (d, d), from its Phi."""
     W, Phi = validate.prediction(validate.fitted(fit, SoftmaxFit), Phi, "W", 2)
-    V = W[_reference_last(fit.reference, len(W))]
+    T, order = _basis(fit.reference, len(W))
     any_t = np.zeros(len(Phi), int)  # H does not depend on the targets
-    P = _coupling(fit.reference, len(W))
-    problem = Problem(Phi, any_t, fit.weights, fit.alpha, P)
-    return problem((V[:-1] - V[-1]).ravel())[2]
+    problem = Problem(Phi, any_t, fit.weights, fit.alpha, T.T @ T)
+    return problem((W[order[:-1]] - W[order[-1]]).ravel())[2]
 
 
 def standard_errors(fit, Phi):
-    """Square roots of the diagonal of T H^{-1} T^T, w = T v, as W: (K, M).
-
-    T puts the reference class back, zeros; or it subtracts the mean of all.
-    """
+    """Square roots of the diagonal of T H^{-1} T^T, W = T V, as W: (K, M)."""
     validate.at_minimum(validate.fitted(fit, SoftmaxFit))
     K, M = fit.W.shape
-    order = _reference_last(fit.reference, K)
-    T = _in_order(np.eye(K, K - 1), order, fit.reference)
+    T, _ = _basis(fit.reference, K)
     C = descent.inverse(curvature(fit, Phi)).reshape(K - 1, M, K - 1, M)
     return np.sqrt(np.einsum("kj,jmlm,kl->km", T, C, T))
