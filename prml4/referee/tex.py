@@ -11,7 +11,7 @@ r"""The grammar of the printed formulas: TeX -> tokens -> statements -> trees.
     fn name power args | mean name label args separators
     over kind heads condition top body | int ends variable body
     diff variables body | nabla body | lim variable to body | at body var value
-    rel op a b | block rows
+    rel op a b | cases rows | block rows
 
 Spaces speak: f(x) applies f, a\,(b + c) multiplies. What has two readings, or
 none, raises `Syntax` and says which.
@@ -468,8 +468,8 @@ class Parser:
         return ("int", ends, self.symbol(calls=False), body)
 
     def matrix(self, kind):
-        """Block matrices and determinants."""
-        if kind not in ("pmatrix", "vmatrix", "bmatrix"):
+        """Block matrices, determinants, cases."""
+        if kind not in ("pmatrix", "vmatrix", "cases", "bmatrix"):
             raise Syntax(f"environment {kind}")
         start = self.i
         while self.tok and self.tok[:4] != r"\end":
@@ -480,6 +480,8 @@ class Parser:
             if row
         ]
         self.next()
+        if kind == "cases":
+            return ("cases", [case(*row) for row in rows])
         node = ("block", [[tree(cell) for cell in row] for row in rows])
         return ("fn", "det", None, [node]) if kind == "vmatrix" else node
 
@@ -547,7 +549,7 @@ class Parser:
         return self.scripts(posted(node, powers))
 
     def name(self):
-        """(name with its accents, style)"""
+        r"""(name with its accents, style); \Delta x is one name."""
         style = tail = ""
         t = self.next()
         while t in STYLES or t in ACCENTS:
@@ -560,6 +562,9 @@ class Parser:
         text, letter = word(t), is_letter(t) or style and t.isdigit()
         if is_prose(t) or not (text or letter):
             raise Syntax(f"{t or 'the end'} is not understood")
+        if t == r"\Delta" and (is_letter(self.tok) or self.tok in STYLES):
+            inner, style = self.name()
+            return f"Delta_{inner}", style
         return (text or t.lstrip("\\")) + tail, style
 
     def attached(self):
@@ -620,6 +625,12 @@ def derivative(d, order, bottom, body):
     if len(variables) != order:
         raise Syntax("the orders of the derivative differ")
     return ("diff", variables, body)
+
+
+def case(value, condition):
+    """(value, sides, relations) of one row of cases."""
+    sides, relations = chain([t for t in condition if not is_prose(t)])
+    return tree(value), [tree(s) for s in sides], relations
 
 
 def closed_product(head, body):
