@@ -47,10 +47,6 @@ class Dense(Result):
     w: np.ndarray
     p: np.ndarray
 
-    def average(self, f):
-        """E[f(w)] = sum_i p_i f(w_i); f takes nodes (S, M)."""
-        return self.p @ np.asarray(f(self.w), float)
-
 
 def nodes(axes):
     """axes -> z (S, M), all combinations of z_j from the j-th vector."""
