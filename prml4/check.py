@@ -33,15 +33,12 @@ from prml4.referee.estimate import (
     EPS,
     Estimate,
     central_difference,
-    complex_step,
     derivative,
     difference_error,
     limit_of,
     optimal_step,
     partials,
     quadrature,
-    richardson,
-    second_difference,
     second_partials,
 )
 from prml4.referee.evaluate import evaluate
@@ -50,11 +47,10 @@ from prml4.referee.values import Eye, Unbound, Zero, depends, each, law
 
 __all__ = [
     "Attempt", "Check", "ClaimFails", "Estimate", "Slip", "Toothless",
-    "Unreadable", "attempt", "central_difference", "complex_step", "derivative",
-    "depends", "difference_error", "each", "given", "gradient", "hessian",
-    "identity", "integral", "jacobian", "law", "limit", "moments",
-    "optimal_step", "printed", "psd", "richardson", "second_difference",
-    "slip", "transcribed",
+    "Unreadable", "attempt", "central_difference", "depends", "derivative",
+    "difference_error", "each", "given", "gradient", "hessian", "identity",
+    "integral", "jacobian", "law", "limit", "moments", "optimal_step",
+    "printed", "psd", "slip", "transcribed",
 ]  # fmt: skip
 
 ROUNDING = 1e4 * EPS  # of a formula with up to 10^4 terms, relative

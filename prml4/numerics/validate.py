@@ -277,9 +277,8 @@ def classes(t, N, K=None, empty=False):
     top = t.max() + 1 if K is None else whole("K", K, 2)
     with np.errstate(invalid="ignore"):
         numbers = t.astype(np.intp)
-    if top < 2 or t.min() < 0 or not np.array_equal(numbers, t):
-        raise ValueError(_class_numbers(t, K))
-    if t.max() >= top:
+    fits = 0 <= t.min() and t.max() < top
+    if top < 2 or not (fits and np.array_equal(numbers, t)):
         raise ValueError(_class_numbers(t, K))
     if empty:
         return numbers, int(top)
