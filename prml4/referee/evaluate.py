@@ -77,7 +77,6 @@ class Statement:
 class Page:
     """A symbol that the display itself defines."""
 
-    letters: list
     body: tuple
 
 
@@ -265,10 +264,7 @@ class Evaluator:
             return float(env.loops[name])
         sym = ("sym", name, style, items, primes)
         key, value, rest = self.fetch(sym, env)
-        if isinstance(value, Page):
-            for letter, item in zip(value.letters, rest, strict=True):
-                first = self.origin.get(letter, self.start)
-                env = env.at(letter, self.position(item, env) + first)
+        if isinstance(value, Page) and not rest:
             return self.ev(value.body, env)
         if isinstance(value, Depends):
             value, rest = self.quantity(key, value.function, rest, env)
@@ -670,10 +666,6 @@ class Evaluator:
             value = self.raw(key, env) if isinstance(value, Depends) else value
         except Unbound:
             return set()
-        if isinstance(value, Page):
-            pairs = zip(value.letters, rest, strict=True)
-            own = [a for a, item in pairs if is_letter(item, letter)]
-            return {self.length(a, value.body, env) for a in own}
         if key == "cal:C" or callable(value) or isinstance(value, Law):
             return set()
         shape = (len(value),) if isinstance(value, list) else np.shape(value)
@@ -804,8 +796,8 @@ def define(e, chain, defines):
     """Whether a statement says what one of the names in `defines` is."""
     (head, *rest), relations = chain
     name = head[1] if head[0] == "sym" else ""
-    if name in defines and relations == ["="]:
-        e.pages[name] = Page([i[1] for i in head[3]], rest[0])
+    if name in defines and relations == ["="] and not head[3]:
+        e.pages[name] = Page(rest[0])
     return name in e.pages and relations == ["="]
 
 
