@@ -43,7 +43,7 @@ from prml4.referee.estimate import (
 )
 from prml4.referee.evaluate import evaluate
 from prml4.referee.tex import TexError
-from prml4.referee.values import Eye, Unbound, Zero, depends, each, law
+from prml4.referee.values import Eye, Zero, depends, each, law
 
 __all__ = [
     "Attempt", "Check", "ClaimFails", "Estimate", "Slip", "Toothless",
@@ -264,7 +264,7 @@ GIVEN = {}
 
 def printed(
     label, /, *, library=None, other=None, how="independent route", error=0.0,
-    slack=None, leave=(), defines=(), start=1, tex=None, **names,
+    slack=None, defines=(), start=1, tex=None, **names,
 ):  # fmt: skip
     """member = member = library = other, the members as they are printed.
 
@@ -277,7 +277,7 @@ def printed(
     errors = error, names.pop("given_error", 0.0)
     tex, source = (tex, "its TeX") if tex else page.display(_named(label))
     place, sides = f"{label}, {source}", {"library": library, how: other}
-    read, left = _read(place, tex, names, start, defines, leave)
+    read = _read(place, tex, names, start, defines)
     each_side = [_split(place, *s, len(read)) for s in sides.items()]
     gaps = _split(place, "slack", slack, len(read))
     pairs = []
@@ -285,9 +285,9 @@ def printed(
         values = dict(zip(sides, values, strict=True))
         pairs += _statement(place, one, values, errors, gap)
     worst = _worst(pairs)
-    count = sum(len(one.members) for one in read) - len(left)
+    count = sum(len(one.members) for one in read)
     compared = [n for n, side in sides.items() if side is not None]
-    compared = (f"{count} members", *compared, *(f"left: {n}" for n in left))
+    compared = (f"{count} members", *compared)
     found = worst.residual, worst.bound
     return Check(label, "as printed", how, *found, compared, " · ")
 
@@ -309,21 +309,16 @@ def transcribed(label, digest, why):
         )
 
 
-def _read(place, tex, names, start, defines, leave):
-    """(statements, names left): all members have values but those named."""
-    used = set()
+def _read(place, tex, names, start, defines):
+    """The statements of a display, all members of which have values."""
     try:
         read, _ = evaluate(tex, names, start, defines)
-        for why in (m.value for one in read for m in one.members):
-            if isinstance(why, Unbound) and why.name in leave:
-                used.add(why.name)
-            elif isinstance(why, TexError):
-                raise why
-        if idle := set(leave) - used:
-            raise Unbound(min(idle), "is left although it has a value")
+        for value in (m.value for one in read for m in one.members):
+            if isinstance(value, TexError):
+                raise value
     except TexError as why:
         raise Unreadable(f"{place}: {why}") from why
-    return read, sorted(used)
+    return read
 
 
 def _split(place, name, side, count):
@@ -340,7 +335,6 @@ def _statement(place, statement, sides, errors, slack):
     sides = {n: _value(place, n, s) for n, s in sides.items() if s is not None}
     runs, pairs = _runs(statement), []
     for k, run in enumerate(runs):
-        run = {n: m for n, m in run.items() if not _is_left(m)}
         more, scale = sides if k == 0 else {}, _scale(run.values())
         off = {n: _noise(m, scale) + errors[1] * scale for n, m in run.items()}
         off |= {n: 0.0 if n == "library" else errors[0] for n in more}
@@ -376,10 +370,6 @@ def _noise(member, size):
     """Ten times what derivatives, integrals and limits may be off by."""
     relative, absolute = member.noise
     return 10 * (relative * size + absolute)
-
-
-def _is_left(member):
-    return isinstance(member.value, TexError)
 
 
 def _is_zero(member):
@@ -418,7 +408,7 @@ def _alike(label, values):
 def _ordered(place, a, b, relation, slack, error, seen):
     """a <= b with a slack that is stated, or seen to vanish somewhere."""
     ends = list(a.values())[-1], list(b.values())[0]
-    if relation not in ORDER or any(map(_is_left, ends)):
+    if relation not in ORDER:
         return []
     gap, scale = _gap(place, relation, ends)
     noise = max(_noise(m, scale) for m in ends) + ROUNDING * scale

@@ -506,22 +506,11 @@ def test_what_cannot_be_read_says_why(named):
         printed(r"b_1/b_2 b_3 = 1")
 
 
-def test_members_without_value_are_left_by_name(named):
-    """And only those; a name in `leave` that is bound is a mistake."""
-    tex = GRADIENT + r"=\mathbf c"
-    found = printed(tex, leave=("c",))
-    assert "left: c" in found.sides
-    with pytest.raises(check.Unreadable, match="x is left although"):
-        printed(GRADIENT, leave=("x",))
-
-
 def test_fewer_than_two_values_are_toothless(named):
     """Nothing meets anything."""
     with pytest.raises(check.Toothless, match="fewer than two"):
-        printed(r"\mathbf A\mathbf x = \mathbf c", leave=("c",))
-    assert printed(
-        r"\mathbf A\mathbf x = \mathbf c", leave=("c",), other=A @ x0
-    )
+        printed(r"\mathbf A\mathbf x")
+    assert printed(r"\mathbf A\mathbf x", other=A @ x0)
 
 
 def test_several_statements_have_a_side_each(named):
