@@ -146,8 +146,7 @@ def adf(Phi, t, *, alpha=1.0, order=None, likelihood=LOGISTIC):
 
     `order` lists the rows as they arrive. ln p(t) is near sum ln Z.
     """
-    Phi, t, _ = validate.two_classes(Phi, t)
-    alpha = validate.precisions(alpha, Phi.shape[1], proper=True)
+    Phi, t, alpha = _problem(Phi, t, alpha)
     order = validate.rows(order, len(t))
     m, S, log_Z = np.zeros(len(alpha)), np.diag(1 / alpha), []
     for n in order:
@@ -168,8 +167,7 @@ def fit(
     PRML 10.7 and Minka (2001): rank-one updates, and q renewed from its sites
     after every sweep.
     """
-    Phi, t, _ = validate.two_classes(Phi, t)
-    alpha = validate.precisions(alpha, Phi.shape[1], proper=True)
+    Phi, t, alpha = _problem(Phi, t, alpha)
     order = validate.permutation(order, len(t))
     q = _Weights(Phi, t, alpha, likelihood, validate.damping(damping))
     trace = sweep(q.visit, order, tol, max_iter, q.renew)
@@ -279,3 +277,9 @@ def _terms(likelihood, m, v, t):
             f"N({m:g}, {v:g}) and t = {t:g}"
         )
     return log_Z, d1, d2
+
+
+def _problem(Phi, t, alpha):
+    """Phi, t, alpha of a classifier with a proper prior."""
+    Phi, t, _ = validate.two_classes(Phi, t)
+    return Phi, t, validate.precisions(alpha, Phi.shape[1], proper=True)
