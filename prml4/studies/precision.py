@@ -204,7 +204,9 @@ class _Climb:
             A = self.last.precision + np.diag(change)
             d = self.last.mode - w
             w = self.last.mode - np.linalg.solve(A, change * d)
-        best = settle(objective, newton.newtons_method(objective, w, tol=tol))
+        # without its predictor: settle looks whether any a_n wants to move
+        rough = newton.newtons_method(objective.__call__, w, tol=tol)
+        best = settle(objective, rough)
         log_det = float(np.log(objective.alpha).sum())
         return gaussian(best, log_det, self.likelihood)
 
