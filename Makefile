@@ -84,6 +84,7 @@ bench: .venv/bench  ## time the library against its peers
 	$(V)/python benchmarks/bayes_logistic.py
 	$(V)/python benchmarks/gp_laplace.py
 	$(V)/python benchmarks/gp_ep.py
+	$(V)/python benchmarks/many_rows.py
 
 mutants: .venv/ok  ## plant errors in the printed formulas and see who notices
 	$(V)/python tools/page_mutants.py

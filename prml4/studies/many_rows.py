@@ -5,8 +5,8 @@ X, Phi  (N, M)  rows: an array; a memory map, of which a block at a time is
 t       (N,)    class numbers 0, ..., K - 1, of the same kind
 part            (X_b, t_b, ...) -> what a block of rows adds, a tuple
 n, mu           (K,), (K, M)  number and mean of the rows of each class
-progress        called with the rows that a pass has done, and its seconds,
-                after each block; on Dask, which adds in a tree, after all
+progress        called with (rows done, seconds) of a pass after each block,
+                on Dask, which adds in a tree, after all: print, or list.append
 
 Each block adds what the fit in memory computes of its rows, by the same code;
 what comes back is of the same classes, so that the chapters' functions predict
@@ -54,7 +54,7 @@ def total(part, arrays, *given, unite=add, progress=None):
 
     def told(done):
         if progress is not None:
-            progress(done, perf_counter() - start)
+            progress((done, perf_counter() - start))
 
     if hasattr(arrays[0], "to_delayed"):
         found = _on_dask(part, arrays, given, unite)

@@ -207,3 +207,17 @@ def test_speed_before_the_first_run(book):
     asked = SimpleNamespace(arguments=["logistic"])
     (text,) = back_matter.SpeedReport.markdown(asked)
     assert "make bench" in text
+
+
+def test_chapter_8_reckons_with_what_was_measured():
+    """Its gigabytes a second are those of a memory map with 20 columns."""
+    results = back_matter.RESULTS / "many_rows.json"
+    cells = json.loads(results.read_text("utf-8"))["cells"]
+    (rate,) = (
+        cell["gb_per_s"]
+        for cell in cells
+        if (cell["model"], cell["rows"], cell["M"]) == ("logistic", "map", 20)
+    )
+    text = (ROOT / "book" / "08_irls.ipynb").read_text("utf-8")
+    assert f"measured = {rate:.1f}e9" in text
+    assert f"{rate:.1f} GB of rows a second" in text

@@ -117,9 +117,7 @@ def test_each_pass_tells_how_far_it_is(monkeypatch):
     """Rows done, up to N, and seconds that only grow; then it starts again."""
     monkeypatch.setattr(descent, "BLOCK", 8 * 5 * 2500)
     told = []
-    fit = many_rows.fit_logistic(
-        PHI, T2, alpha=1.0, progress=lambda *what: told.append(what)
-    )
+    fit = many_rows.fit_logistic(PHI, T2, alpha=1.0, progress=told.append)
     rows, seconds = zip(*told, strict=True)
     assert rows[:3] == (2500, 5000, 6000) and set(rows) == set(rows[:3])
     assert seconds[0] < seconds[1] < seconds[2]
@@ -281,7 +279,7 @@ class TestOnWorkers:
         before = cluster.run(os.getpid)
         victim, timers = min(before.values()), []
 
-        def kill(done, seconds):
+        def kill(_):
             timers.append(Timer(0.1, os.kill, (victim, signal.SIGKILL)))
             if len(timers) == 3:  # a tenth of a second into the fourth pass
                 timers[-1].start()
