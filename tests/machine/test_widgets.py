@@ -350,7 +350,7 @@ def test_points_follow_the_keyboard(visit, width, theme):
     )
     assert curves(figure) != before
     keys.press("Delete")
-    assert dots.count() == 5 and "is gone. 5 points" in said(figure)
+    assert dots.count() == 5 and "is gone. With 5 points" in said(figure)
     assert dots.nth(2).evaluate("e => e == document.activeElement")
     figure.get_by_role("button", name="Add a point").press("Enter")
     assert dots.count() == 6 and "A point more" in said(figure)

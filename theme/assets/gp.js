@@ -140,11 +140,13 @@ document.addEventListener("DOMContentLoaded", () => {
       `, ${gone > 0 ? "up" : "down"} by ${written(Math.abs(gone))}`;
     const best = found.ridge.indexOf(Math.max(...found.ridge));
     const wide = found.variance.indexOf(Math.max(...found.variance));
-    said.textContent = `${words} ${state.points.length} point${
-      state.points.length == 1 ? "" : "s"}; log evidence ${
-      written(found.evidence)}${change}. With this amplitude${
-      state.labels ? "" : " and noise"} it is highest at the length-scale ${
-      written(found.lengths[best])}. Least is known at x = ${
+    const N = state.points.length, apart = Math.max(...found.ridge)
+      - Math.min(...found.ridge) > 0.005;
+    said.textContent = `${words} With ${N} point${N == 1 ? "" : "s"
+      } the log evidence is ${written(found.evidence)}${change}.${apart
+        ? ` With this amplitude${state.labels ? "" : " and noise"
+        } it is highest at the length-scale ${written(found.lengths[best])}.`
+        : ""} Least is known at x = ${
       written(found.grid[wide], 1)}: f = ${written(found.mean[wide], 1)} ± ${
       written(2 * Math.sqrt(found.variance[wide]), 1)}.`;
   }
@@ -274,7 +276,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const labels = state?.labels ?? false;
       state = {...structuredClone(GP.START), labels, amp: AMP[Number(labels)]};
       [chosen, found] = [-1, null];
-      act("The first six points.");
+      act("The first points again.");
     },
   };
   for (const button of figure.querySelectorAll("[data-do]"))
