@@ -8,17 +8,15 @@ twice, and a new chapter brings its own rows.
 import json
 import re
 import sys
-from base64 import b64decode
-from io import BytesIO
 from pathlib import Path
 
-from PIL import Image
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from theme import reference  # noqa: E402
+from theme.pictures import thumbnail  # noqa: E402
 from tools import chapters as reader  # noqa: E402
 from tools import journal  # noqa: E402
 
@@ -93,32 +91,10 @@ class ChapterMap(Assembled):
                 if row.part == part:
                     chapter = written[row.name]
                     link = chapter_link(chapter)
-                    picture = THUMB.format(row.number)
+                    picture = thumbnail(row.number)
                     yield f"{row.number}. {picture}{link} *{chapter.question}*"
             yield ""
         yield ":::"
-
-
-THUMB = (
-    '<img src="../_static/thumbs/{0:02}.png" loading="lazy" '
-    'alt="First picture of chapter {0}">'
-)
-
-
-def draw_thumbnails(app, exception):
-    """The first picture of each chapter, small, for the map."""
-    folder = Path(app.outdir) / "_static" / "thumbs"
-    folder.mkdir(parents=True, exist_ok=True)
-    for chapter in reader.chapters():
-        pictures = (
-            output["data"]["image/png"]
-            for cell in chapter.code
-            for output in cell.outputs
-            if "image/png" in output.get("data", {})
-        )
-        picture = Image.open(BytesIO(b64decode(next(pictures))))
-        picture.thumbnail((320, 200))
-        picture.save(folder / f"{chapter.name[:2]}.png", optimize=True)
 
 
 class Sealed(Assembled):
@@ -502,5 +478,4 @@ def setup(app):
     }.items():
         app.add_directive(name, directive)
     app.connect("html-page-context", lead_to_equations)
-    app.connect("build-finished", draw_thumbnails)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

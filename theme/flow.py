@@ -13,7 +13,7 @@ import dis
 import re
 from types import CodeType
 
-from tools.chapters import CLAIM_CHECKS, SILENT, referee_calls
+from tools.chapters import CLAIM_CHECKS, SILENT, pictures_of, referee_calls
 
 VERDICT = re.compile(r'\s*<div class="(check|slip)">')
 REFEREE = CLAIM_CHECKS | SILENT | {"slip"}
@@ -47,8 +47,7 @@ def is_read(cell, needed):
 
 def folded(outputs):
     """What the line says that opens folded code."""
-    kinds = {kind for output in outputs for kind in output.get("data", {})}
-    if "image/png" in kinds:
+    if pictures_of(outputs):
         return "Code of the picture"
     return "Code" if outputs else "Set-up"
 

@@ -25,6 +25,7 @@ SILENT = {"given", "depends", "each", "law", "transcribed"}  # print nothing
 ROOMS = ("referee", "numerics", "models", "studies", "estimators")
 SLIP_ID = r"[A-E]\d{2}"
 SLIP_HEADING = re.compile(rf"### (?={SLIP_ID} )(.+)\n([\s\S]+)")
+PICTURE = 'class="prml-picture prml-panels"'  # what book.show writes
 PRML_MARK = re.compile(r"\((PRML prints this too|PRML's own)\)")
 DISPLAY = re.compile(r"\$\$(.+?)\$\$(?:[ \t]*\(([^()\s]+)\))?", re.DOTALL)
 RESIDUAL = re.compile(r"residual (\S+) ≤ ([^\s<]+)")
@@ -167,10 +168,10 @@ def output_text(output):
     return "".join(output.get("text", data.get("text/plain", "")))
 
 
-def has_image(cell):
-    """Whether an output is a picture made by matplotlib."""
-    kinds = {k for o in cell.outputs for k in o.get("data", {})}
-    return bool(kinds & {"image/png", "image/jpeg", "image/svg+xml"})
+def pictures_of(outputs):
+    """The static pictures among the outputs of a cell, as HTML."""
+    shown = (o.get("data", {}).get("text/html", "") for o in outputs)
+    return [page for page in map("".join, shown) if PICTURE in page]
 
 
 def draws(tree):
@@ -509,12 +510,12 @@ class Chapter:
     @cached_property
     def figures(self):
         """Pictures, with what the metadata says of them."""
-        return [make_figure(c) for c in self.code if has_image(c)]
+        return [make_figure(c) for c in self.code if pictures_of(c.outputs)]
 
     @cached_property
     def pictures(self):
         """Indices of the cells that show a figure or a slider picture."""
-        return [c.index for c in self.code if has_image(c) or draws(c.tree)]
+        return [c.index for c in self.code if draws(c.tree)]
 
     @cached_property
     def exercises(self):

@@ -15,9 +15,7 @@ Every output has a plain text of its own, so a notebook compared with its
 stored outputs turns red when a picture goes stale.
 """
 
-import base64
 import inspect
-import io
 import re
 from dataclasses import dataclass, field
 from html import escape
@@ -27,7 +25,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib.collections import PathCollection
 
-from support import slides, svg
+from support import figures, slides, svg
 
 # Okabe and Ito's palette, told apart by every common kind of colour vision
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -39,9 +37,7 @@ PURPLE_TEXT = "#8C3F6B"
 
 STYLE = {
     "figure.figsize": (6.4, 3.8),
-    "figure.dpi": 100,
     "figure.constrained_layout.use": True,
-    "savefig.dpi": 160,
     "font.size": 12,
     "axes.titlesize": 12,
     "axes.titlelocation": "left",
@@ -141,13 +137,12 @@ class Output:
 
     text: str  # text/plain, the same on every machine
     rich: dict = field(default_factory=dict)  # MIME type -> content
-    metadata: dict = field(default_factory=dict)  # MIME type -> options
 
     def __repr__(self):
         return self.text
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        return {"text/plain": self.text} | self.rich, self.metadata
+        return {"text/plain": self.text} | self.rich
 
 
 def _number(value, scale):
@@ -239,12 +234,10 @@ def show(fig):
 
     The last line of a cell; the figure is closed, so it appears once.
     """
-    picture = io.BytesIO()
-    fig.savefig(picture, format="png", metadata={"Software": None})
+    text = drawn(fig).text
+    page = figures.page(fig, text)
     plt.close(fig)
-    png = base64.b64encode(picture.getvalue()).decode()
-    wide = {"image/png": {"width": round(fig.get_figwidth() * fig.dpi)}}
-    return Output(drawn(fig).text, {"image/png": png}, wide)
+    return Output(text, {"text/html": page})
 
 
 def source(*functions):

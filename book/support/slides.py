@@ -7,12 +7,9 @@ The HTML carries its own style and script, needs no identifiers but those of
 the picture, and shows its first picture where scripts do not run.
 """
 
-import hashlib
-import io
 from html import escape
 
 import matplotlib.pyplot as plt
-from matplotlib.text import Text
 
 from support import svg
 
@@ -20,7 +17,6 @@ SIZE = (6.4, 3.8)  # inches of every drawing
 _VIEW = "0 0 460.8 273.6"  # the same in points
 PANEL = {  # steady margins, so that nothing jumps from frame to frame
     "figure.figsize": SIZE,
-    "svg.fonttype": "none",
     "figure.constrained_layout.use": False,
     "figure.subplot.left": 0.12,
     "figure.subplot.right": 0.97,
@@ -29,15 +25,7 @@ PANEL = {  # steady margins, so that nothing jumps from frame to frame
     "figure.subplot.top": 0.92,
 }
 _CSS = f"""<style>
-.prml-slider{{{svg.variables()};--paper:var(--pst-color-background,\
-var(--jp-layout-color0,#fff));max-width:40rem;margin:0 auto;color:inherit}}
-html[data-theme="dark"] .prml-slider,\
-body[data-jp-theme-light="false"] .prml-slider{{{svg.variables(dark=True)}}}
-html[data-theme="dark"] .bd-content div.cell_output \
-.text_html:has(div.prml-slider){{background:none;color:inherit;padding:0}}
-.prml-slider svg{{display:block;width:100%;height:auto;overflow:visible;\
-fill:currentColor;stroke-linejoin:round;font-size:{svg.BODY}px}}
-@media(max-width:600px){{.prml-slider svg{{font-size:{svg.BODY + 2}px}}}}
+{svg.CSS}.prml-slider{{max-width:40rem}}
 .prml-slider div,.prml-slider label{{display:flex;align-items:center;\
 gap:0 .8em}}
 .prml-slider div{{flex-wrap:wrap}}
@@ -112,17 +100,9 @@ def frame(draw, value, panels, style):
     with plt.rc_context(style | PANEL):
         fig, axes = plt.subplots(1, panels)
         draw(axes, value)
-        fig.canvas.draw()
-        for text in fig.findobj(Text):
-            if "$" in text.get_text():  # the SVG forgets how it was aligned
-                box = text.get_window_extent()
-                turned = text.get_rotation() % 180 == 90
-                size = (box.height if turned else box.width) * 72 / fig.dpi
-                text.set_gid(f"formula {text.get_ha()} {size:.2f}")
-        out = io.BytesIO()
-        fig.savefig(out, format="svg", transparent=True)
+        made = svg.drawing(fig)
         plt.close(fig)
-    return out.getvalue()
+    return made
 
 
 def page(label, names, said, start, picture):
@@ -130,19 +110,17 @@ def page(label, names, said, start, picture):
 
     JupyterLab leaves the arrow keys to the input if asked to (data-lm-...).
     """
-    prefix = "s" + hashlib.sha256(picture.encode()).hexdigest()[:8] + "-"
-    picture = picture.replace("#@", f"#{prefix}")
-    picture = picture.replace('id="@', f'id="{prefix}')
     label, *names = map(escape, [label, *names])
     said = [escape(s) for s in said]
     items = "".join(
         f'<li data-value="{n}">{s}</li>\n'
         for n, s in zip(names, said, strict=True)
     )
-    return f"""<div class="prml-slider" role="group" aria-label="{label}">
+    return f"""<div class="prml-slider prml-picture" role="group" \
+aria-label="{label}">
 {_CSS}
 <svg viewBox="{_VIEW}" role="img" aria-label="{said[start]}">
-{picture}</svg>
+{svg.named(picture)}</svg>
 <div><label>{label} <input type="range" min="0" max="{len(names) - 1}" \
 value="{start}" autocomplete="off" aria-valuetext="{names[start]}" \
 data-lm-suppress-shortcuts="true" oninput="{_ON_INPUT}"/>{_scale(names)}</label>

@@ -1,9 +1,12 @@
 """Matplotlib's SVG made small, steady and at home on light and dark pages.
 
+    drawing(fig)         matplotlib's SVG, which knows how its words are aligned
     marks(svg, refs)     one drawing as a list of compact SVG elements
     layers(frames)       several drawings in one, shared elements written once
-    definitions(refs)    the markers and clip paths they refer to
+    definitions(refs)    the markers, clip paths and hatches they refer to
+    named(picture)       the picture with identifiers of its own
     variables(dark)      CSS for the colours of the page
+    CSS                  the look of every picture: class prml-picture
 
 Coordinates are rounded so that the last digits of floating-point arithmetic
 leave no trace; house colours become CSS variables, black and greys shades of
@@ -11,10 +14,16 @@ the page's own ink, white its paper; text is text in the page's font. An "@"
 stands for the prefix of identifiers, chosen by the caller.
 """
 
+import hashlib
+import io
 import re
 import xml.etree.ElementTree as ET
 from html import escape
 from unicodedata import combining
+
+import matplotlib.pyplot as plt
+from matplotlib.cbook import is_math_text
+from matplotlib.text import Text
 
 TONES = {  # colour in a drawing: its tone on a dark page
     "#0072b2": "#56b4e9",
@@ -28,6 +37,7 @@ TONES = {  # colour in a drawing: its tone on a dark page
 }
 _VARIABLE = {colour: f"--tone{i}" for i, colour in enumerate(TONES)}
 _KEPT = ("d", "x", "y", "width", "height", "transform", "clip-path", "href")
+_KEPT += ("patternUnits",)
 _IDLE = {
     "stroke-dashoffset": "0",
     "font-weight": "400",
@@ -35,6 +45,7 @@ _IDLE = {
     "text-anchor": "start",
 }
 BODY = 12  # px, the size of most words: 1em, which grows on a phone
+DOTS = 200  # per inch, of what is a picture of dots inside
 
 
 def variables(dark=False):
@@ -44,16 +55,63 @@ def variables(dark=False):
     return ";".join(f"{name}:{tone}" for name, tone in pairs)
 
 
+CSS = f"""\
+.prml-picture{{{variables()};--paper:var(--pst-color-background,\
+var(--jp-layout-color0,#fff));margin:0 auto;color:inherit}}
+html[data-theme="dark"] .prml-picture,\
+body[data-jp-theme-light="false"] .prml-picture{{{variables(dark=True)}}}
+.prml-picture svg{{display:block;width:100%;height:auto;overflow:visible;\
+fill:currentColor;stroke-linejoin:round;font-size:{BODY}px}}
+@media(max-width:600px){{.prml-picture svg:only-of-type\
+{{font-size:{BODY + 2}px;--least:{BODY + 1.6}px}}}}
+"""
+
+
+def drawing(fig):
+    """Matplotlib's SVG of a figure in points, with text as text.
+
+    A group named "words" says how its lines are aligned, and how wide each is:
+    the page's typeface has widths of its own.
+    """
+    with plt.rc_context({"svg.fonttype": "none"}):
+        fig.set_dpi(72)
+        fig.canvas.draw()
+        fig.set_layout_engine("none")
+        for text in fig.findobj(Text):
+            lines = text.get_text().split("\n")
+            if "$" in lines[0] or len(lines) > 1 or text.get_rotation() % 360:
+                widths = (f"{_width(text, line):.2f}" for line in lines)
+                text.set_gid(" ".join(["words", text.get_ha(), *widths]))
+        out = io.BytesIO()
+        fig.savefig(out, format="svg", transparent=True, dpi=DOTS)
+    return out.getvalue()
+
+
+def _width(text, line):
+    renderer = text.get_figure(root=True).canvas.get_renderer()
+    return renderer.get_text_width_height_descent(
+        line, text.get_fontproperties(), is_math_text(line)
+    )[0]
+
+
 def marks(svg, refs):
     """Elements of one drawing; `refs` collects what they refer to."""
-    root = ET.fromstring(svg)
-    ids = {}
+    return sum(panels(svg, refs, 1), [])
+
+
+def panels(svg, refs, count):
+    """Elements by the panel, the axes named "panel k", to which they belong."""
+    root, ids = ET.fromstring(svg), {}
     for holder in root.iter():
         for node in holder if _name(holder) == "defs" else ():
             if "id" in node.attrib:
                 made = _write(node, {}, digits=2)
                 ids[node.attrib["id"]] = refs.setdefault(made, len(refs))
-    return list(_flat(root, ids))
+    held = [[] for _ in range(count)]
+    for group in root.find("*[@id='figure_1']"):
+        place = group.get("id", "").removeprefix("panel ")
+        held[int(place) if place.isdigit() else 0] += _flat([group], ids)
+    return held
 
 
 def definitions(refs):
@@ -63,6 +121,28 @@ def definitions(refs):
         for made, i in refs.items()
     )
     return f"<defs>{''.join(named)}</defs>\n"
+
+
+def named(picture):
+    """The picture with a prefix of its own for every identifier.
+
+    Marks of one look that follow each other share their style.
+    """
+    prefix = "s" + hashlib.sha256(picture.encode()).hexdigest()[:8] + "-"
+    picture = re.sub(r'(#|id=")@', rf"\1{prefix}", picture)
+    return _RUN.sub(_alike, picture)
+
+
+_MARK = r"<(?:use|path) (?:(?!transform)[^<>])*?{}/>"
+_RUN = re.compile(
+    _MARK.format(r'( clip-path="[^"]*"(?: style="[^"]*")?| style="[^"]*")')
+    + rf"(?:{_MARK.format(chr(92) + '1')}){{2,}}"
+)
+
+
+def _alike(run):
+    """A run of marks, their style written once."""
+    return f"<g{run[1]}>{run[0].replace(run[1], '')}</g>"
 
 
 def layers(frames, start):
@@ -104,8 +184,11 @@ def _flat(group, ids):
         gid = node.get("id", "")
         if _name(node) in ("defs", "metadata"):
             continue
-        if gid.startswith("formula"):
-            yield _formula(node, *gid.split()[1:])
+        if gid.startswith("words"):
+            yield from _words(node, ids, *gid.split()[1:])
+        elif gid.startswith("QuadMesh"):  # no seams between the cells
+            cells = "".join(_flat([*node], ids))
+            yield f'<g style="shape-rendering:crispEdges">{cells}</g>'
         elif _name(node) == "g" and set(node.attrib) <= {"id"}:
             yield from _flat(node, ids)
         elif node.get("style") != "fill: none":
@@ -117,22 +200,28 @@ def _write(node, ids, digits=1):
     given = {k.rpartition("}")[2]: v for k, v in node.attrib.items()}
     held = []
     for key in _KEPT:
-        value = given.get(key, "")
-        if "#" in value:
-            value = re.sub(r"#(\w+)", lambda m: f"#@{ids[m[1]]}", value)
-        elif key == "d":
+        value = _linked(given.get(key, ""), ids)
+        if key == "d":
             value = _path(rounded(value, digits))
-        else:
+        elif key != "href":
             value = rounded(value, digits)
         if value and not value.startswith("rotate(-0 "):
             held.append(f' {key}="{value}"')
-    if style := _style(given.get("style", "")):
+    style = given.get("style", "")
+    if "fill" in given:  # the ground of a hatch
+        style = f"fill: {given['fill']}; {style}"
+    if style := _style(_linked(style, ids)):
         held.append(f' style="{style}"')
     inner = escape((node.text or "").strip())
     inner += "".join(_write(child, ids, digits) for child in node)
     name = _name(node)
     end = f">{inner}</{name}>" if inner else "/>"
     return f"<{name}{''.join(held)}{end}"
+
+
+def _linked(text, ids):
+    """References by their numbers."""
+    return re.sub(r"(?:^|(?<=url\())#(\w+)", lambda m: f"#@{ids[m[1]]}", text)
 
 
 def _path(text):
@@ -145,8 +234,11 @@ def _path(text):
         if len(out) > 1 and _between(out[-2], out[-1], point):
             out.pop()
         out.append(point)
-    text = "".join(letter + " ".join(numbers) for letter, *numbers in out)
-    return re.sub(r"(?<=\d)L", " ", text)
+    text = ""
+    for before, (letter, *numbers) in zip([" ", *out], out, strict=False):
+        implied = letter == "L" and before[0] in "ML"
+        text += (" " if implied else letter) + " ".join(numbers)
+    return text
 
 
 def _between(a, b, c):
@@ -189,7 +281,9 @@ def _style(text):
 
 
 def _em(size):
-    return f"{float(size.removesuffix('px')) / BODY:.3g}em"
+    share = float(size.removesuffix("px")) / BODY
+    em = f"{share:.3g}em"
+    return f"max({em},var(--least,0px))" if share < 1 else em
 
 
 def _colour(colour):
@@ -204,11 +298,36 @@ def _colour(colour):
     return colour, 1
 
 
-def _formula(node, align, width):
+_SHARE = {"left": 0, "center": 0.5, "right": 1}
+_ANCHOR = {"left": "start", "center": "middle", "right": "end"}
+
+
+def _words(node, ids, align, *widths):
+    """The box below some words, then their lines, each aligned by itself."""
+    boxes = [n for n in node if n.get("id", "").startswith("patch")]
+    yield from _flat(boxes, ids)
+    lines = (n for n in node if n not in boxes)
+    for line, width in zip(lines, widths, strict=False):
+        clip = _linked(line.get("clip-path", ""), ids)
+        words = _line(line[0] if clip else line, align, float(width))
+        yield f'<g clip-path="{clip}">{words}</g>' if clip else words
+
+
+def _line(line, align, width):
+    """One line of words, aligned to its own place."""
+    place = _SHARE[align] * width
+    if _name(line) == "g":
+        return _formula(line, align, place)
+    if "text-anchor" not in line.get("style"):
+        line.set("x", f"{place:.6f}")
+        line.attrib["style"] += f"; text-anchor: {_ANCHOR[align]}"
+    return _write(line, {})
+
+
+def _formula(place, align, x):
     """Mathematics as running text, since the page's font has its own widths."""
-    place = next(n for n in node if _name(n) == "g")
     if any(_name(n) != "text" for n in place):
-        return _write(node, {})  # bars of fractions and roots stay in place
+        return _write(place, {})  # bars of fractions and roots stay in place
     runs = _runs(sorted(_glyphs(place), key=lambda glyph: glyph[0]))
     size = max(s for _, s, _, _ in runs)
     base = level = next(y for y, s, _, _ in runs if s == size)
@@ -219,11 +338,9 @@ def _formula(node, align, width):
         style = ";".join(filter(None, [style, small]))
         words += f'<tspan{move} style="{style}">{escape(text)}</tspan>'
         level = y
-    share = {"left": 0, "center": 0.5, "right": 1}[align]
-    anchor = {"left": "start", "center": "middle", "right": "end"}[align]
-    style = f"font-size: {size:g}px; text-anchor: {anchor}; "
+    style = f"font-size: {size:g}px; text-anchor: {_ANCHOR[align]}; "
     return (
-        f'<text x="{_fixed(share * float(width))}" y="{_fixed(base)}" '
+        f'<text x="{_fixed(x)}" y="{_fixed(base)}" '
         f'transform="{rounded(place.get("transform"))}" '
         f'style="{_style(style + place.get("style", ""))}">{words}</text>'
     )
@@ -247,7 +364,10 @@ def _glyphs(place):
         for x, text in zip(run.get("x").split(), run.text, strict=True):
             # an accent stands right of the letter that it follows
             x = float(x) - (0.4 * size if combining(text) else 0)
-            yield x, float(run.get("y")), size, style, text
+            y = float(run.get("y"))
+            if text == "0" and "cmsy" in css["font-family"]:
+                text, y = "′", y + 0.3 * size  # it is raised by itself
+            yield x, y, size, style, text
 
 
 def _runs(glyphs):
@@ -260,6 +380,12 @@ def _runs(glyphs):
         )
         if text in "=<>≤≥≈→" or (text in "−+" and after):
             text = f" {text} "
+        elif (last[3].endswith(",") and not text.isdigit()) or (
+            re.search("[a-z]{2}$", last[3])
+            and after
+            and (style not in last or text.isdigit())
+        ):  # (x, y), and a function's name before what it is taken of
+            text = f"\N{THIN SPACE}{text}"
         if combining(text[0]) or last[:3] == (y, size, style):
             runs[-1] = (*last[:3], last[3] + text)
         else:

@@ -2,6 +2,7 @@
 
 import json
 
+from tools.chapters import PICTURE
 from tools.gates import ABILITIES, KERNEL, RESULTS, SKIP
 
 CHECK_LINE = (
@@ -38,7 +39,7 @@ def code(source, *texts, tags=(), image=None, **metadata):
         for text in texts
     ]
     if image is not None:
-        outputs[-1]["data"]["image/png"] = "iVBORw0KGgo="
+        outputs[-1]["data"]["text/html"] = f"<div {PICTURE}></div>"
         metadata["mystnb"] = image
     if tags:
         metadata["tags"] = list(tags)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import sample
 
-from theme import back_matter
+from theme import back_matter, pictures
 from tools import chapters as reader
 from tools import journal
 
@@ -37,7 +37,7 @@ def test_the_map_asks_the_questions_of_the_chapters(book):
     """Number, picture, link, question."""
     text = lines(back_matter.ChapterMap)
     link = "{doc}`Squares </book/07_logistic>`"
-    link = back_matter.THUMB.format(7) + link
+    link = pictures.thumbnail(7) + link
     assert f"7. {link} *What is the slope of a square?*" in text
 
 

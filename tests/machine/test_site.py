@@ -113,20 +113,57 @@ def unfold(view):
         typeset(view)
 
 
+# words of a picture that stand outside it or are too small to be read
+CUT_PICTURES = """() => {
+  const out = [];
+  for (const word of document.querySelectorAll('.prml-panels text')) {
+    const all = word.closest('.prml-panels').getBoundingClientRect();
+    const box = word.getBoundingClientRect();
+    const size = parseFloat(getComputedStyle(word).fontSize) *
+      word.ownerSVGElement.getScreenCTM().a;
+    if (box.left < all.left - 4 || box.right > all.right + 4 || size < 9.9)
+      out.push(`${word.textContent}: ${size.toFixed(1)} px`);
+  }
+  return out;
+}"""
+# what is light behind or inside a picture, where it is not small
+GLARING = """() => {
+  const light = colour => {
+    const [r, g, b, a = 1] = colour.match(/[\\d.]+/g) ?? [0, 0, 0];
+    return a > 0.2 && Math.min(r, g, b) > 170;
+  };
+  const out = [];
+  for (const all of document.querySelectorAll('.prml-panels')) {
+    for (let e = all; e.matches('article *'); e = e.parentElement)
+      if (light(getComputedStyle(e).backgroundColor)) out.push(e.className);
+    for (const shape of all.querySelectorAll('path, rect')) {
+      const [box, svg] = [shape, shape.ownerSVGElement].map(
+        e => e.getBoundingClientRect()), look = getComputedStyle(shape);
+      if (box.width * box.height > 0.2 * svg.width * svg.height &&
+          look.fillOpacity > 0.5 && light(look.fill))
+        out.push(shape.outerHTML.slice(0, 80));
+    }
+  }
+  return out;
+}"""
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("width", RULES)
 @pytest.mark.parametrize("page", [*PAGES, "search", "genindex"])
 def test_page_is_open_to_everybody(visit, page, width):
-    """Every formula is typeset, nothing sticks out, axe finds no fault."""
+    """All is typeset, nothing sticks out or glares, axe finds no fault."""
     from axe_playwright_python.sync_playwright import Axe
 
     view = visit(page, width)
     unfold(view)
     assert view.evaluate(UNTYPESET) == []
     assert view.evaluate(TOO_WIDE) == []
+    assert view.evaluate(CUT_PICTURES) == []
     for theme, rules in RULES[width].items():
         view.emulate_media(color_scheme=theme)
         view.wait_for_selector(f"html[data-theme={theme}]")
+        assert theme == "light" or view.evaluate(GLARING) == []
         found = Axe().run(view, options=AXE | rules)
         faults = [
             (v["id"], v["nodes"][0]["html"])

@@ -1,6 +1,5 @@
 """support.book: what was drawn is said; the same drawing, the same bytes."""
 
-import base64
 import re
 import xml.etree.ElementTree as ET
 
@@ -105,14 +104,12 @@ def test_regions_contours_images_and_gaps_are_described():
 
 
 def test_show_gives_one_small_picture_and_its_text():
-    """PNG and text in one bundle; the figure is closed, so it shows once."""
+    """SVG and text in one bundle; the figure is closed, so it shows once."""
     fig = figure()
-    output = book.show(fig)
-    data, options = output._repr_mimebundle_()
-    png = base64.b64decode(data["image/png"])
-    assert png.startswith(b"\x89PNG") and len(png) < 80_000
-    assert data["text/plain"] == repr(book.drawn(fig))
-    assert options["image/png"] == {"width": 640}
+    text = repr(book.drawn(fig))
+    data = book.show(fig)._repr_mimebundle_()
+    assert data["text/plain"] == text
+    assert f'aria-label="{text}"' in data["text/html"]
     assert not plt.fignum_exists(fig.number)
 
 
@@ -271,6 +268,7 @@ def test_idle_points_are_dropped_and_corners_kept():
     """Level and upright runs shrink to their ends, also where they turn."""
     path = "M 0 0 \nL 1.0 0 \nL 2.0 0 \nL 2.0 0 \nL 2.0 5 \nL 2.0 3 \nz\n"
     assert svg._path(svg.rounded(path)) == "M0 0 2 0 2 5 2 3z"
+    assert svg._path("M 0 0 Q 1 1 2 2 L 3 3 L 4 5") == "M0 0Q1 1 2 2L3 3 4 5"
     assert svg._path("M 0 0 L 5 0 L 3 0 L 4 1") == "M0 0 5 0 3 0 4 1"
 
 
