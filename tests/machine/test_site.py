@@ -121,7 +121,7 @@ CUT_PICTURES = """() => {
     const box = word.getBoundingClientRect();
     const size = parseFloat(getComputedStyle(word).fontSize) *
       word.ownerSVGElement.getScreenCTM().a;
-    if (box.left < all.left - 4 || box.right > all.right + 4 || size < 9.9)
+    if (box.left < all.left - 12 || box.right > all.right + 12 || size < 9.9)
       out.push(`${word.textContent}: ${size.toFixed(1)} px`);
   }
   return out;
@@ -140,7 +140,7 @@ GLARING = """() => {
       const [box, svg] = [shape, shape.ownerSVGElement].map(
         e => e.getBoundingClientRect()), look = getComputedStyle(shape);
       if (box.width * box.height > 0.2 * svg.width * svg.height &&
-          look.fillOpacity > 0.5 && light(look.fill))
+          look.fillOpacity * look.opacity > 0.5 && light(look.fill))
         out.push(shape.outerHTML.slice(0, 80));
     }
   }
