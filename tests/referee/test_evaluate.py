@@ -209,3 +209,8 @@ def test_points_must_be_as_many():
     """Two values of b, three of c."""
     with pytest.raises(Mismatch, match="different number: b, c"):
         first("b+c", b=each([1, 2]), c=each([1, 2, 3]))
+
+
+def test_delta_x_is_one_name():
+    """And no product, as EP prints its changes."""
+    assert value(r"1+\Delta b", Delta_b=2.0) == 3.0
