@@ -33,8 +33,9 @@ def describe(app, doctree):
         return
     texts = {f.name: escape(f.alt) for f in reader.Chapter(path).figures}
     for figure in doctree.findall(nodes.figure):
+        if not (text := texts.get(figure["names"][0])):
+            continue  # a slider, which says what each frame shows
         for raw in figure.findall(nodes.raw):
-            text = texts[figure["names"][0]]
             said = SAID.sub(lambda _, text=text: text, raw.astext())
             raw[:] = [nodes.Text(said)]
 
