@@ -437,7 +437,7 @@ def sanitising_is_narrow(config, lines):
     parser.read_string(config)
     complaints = []
     if len(parser.sections()) > MAX_PATTERNS:
-        complaints.append(f"more than {MAX_PATTERNS} sanitising pattern")
+        complaints.append(f"more than {MAX_PATTERNS} sanitising patterns")
     for name in parser.sections():
         pattern, new = parser[name]["regex"], parser[name]["replace"]
         for line in lines:

@@ -7,6 +7,7 @@ The HTML carries its own style and script, needs no identifiers but those of
 the picture, and shows its first picture where scripts do not run.
 """
 
+import re
 from html import escape
 
 import matplotlib.pyplot as plt
@@ -86,6 +87,11 @@ onclick="{_STEP.format(-1)}">◂</button>
 onclick="{_STEP.format(1)}">▸</button>"""
 
 
+def _written(text):
+    """HTML of a text, whose negative numbers have a minus sign."""
+    return re.sub(r"(?<![\w-])-(?=\d)", "−", escape(text))
+
+
 def _scale(names):
     """A mark for every frame under the slider; the ends have their values."""
     steps = max(len(names) - 1, 1)
@@ -110,8 +116,8 @@ def page(label, names, said, start, picture):
 
     JupyterLab leaves the arrow keys to the input if asked to (data-lm-...).
     """
-    label, *names = map(escape, [label, *names])
-    said = [escape(s) for s in said]
+    label, *names = map(_written, [label, *names])
+    said = [_written(s) for s in said]
     items = "".join(
         f'<li data-value="{n}">{s}</li>\n'
         for n, s in zip(names, said, strict=True)

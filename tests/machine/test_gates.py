@@ -496,7 +496,7 @@ FAULTS = [
     (
         gates.sliders_have_captions,
         "a slider without",
-        insert("A02 ·", sample.code("book.slider(draw, [1])", "slider: x")),
+        insert(BELOW, sample.code("book.slider(draw, [1])", "slider: x")),
     ),
     (
         gates.figures_state_what_they_show,
@@ -1054,12 +1054,12 @@ def test_a_wide_pattern_is_found(pattern, text):
     assert found and text in found[0]
 
 
-def test_a_second_pattern_is_found():
+def test_a_third_pattern_is_found():
     """The list of patterns is short."""
     one = "regex: residual \\S+ ≤ \\S+\nreplace: residual …\n"
-    config = f"[x]\n{one}[y]\n{one}"
+    config = f"[x]\n{one}[y]\n{one}[z]\n{one}"
     found = gates.sanitising_is_narrow(config, [sample.CHECK_LINE])
-    assert found == ["more than 1 sanitising pattern"]
+    assert found == ["more than 2 sanitising patterns"]
 
 
 # ------------------------------------------------------ a referee that sleeps

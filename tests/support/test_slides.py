@@ -28,6 +28,13 @@ def test_the_slider_is_well_formed_and_says_its_frame():
     assert (control.get("max"), control.get("value")) == ("1", "1")
 
 
+def test_negative_numbers_have_a_minus_sign():
+    """In names and sentences; a hyphen between words stays one."""
+    text = slider(names=["-2.7", "3"], said=["low-cost, at -2.7", "up, 1-2"])
+    assert 'data-value="−2.7">low-cost, at −2.7</li>' in text
+    assert ">up, 1-2</li>" in text
+
+
 def test_ids_of_different_sliders_do_not_collide():
     """References point into their own picture."""
     one, two = slider(), slider(picture='<path id="@0" d="M0"/>')
