@@ -51,6 +51,8 @@ test: .venv/ok  ## unit tests, gates, and every output of every notebook
 
 lab: .venv/ok  ## open the notebooks in JupyterLab, one with NB=07
 	@test -n "$(OPENED)" || { echo "NB must be a chapter's number; got $(NB)"; exit 1; }
+	@echo "trusting the notebooks as they are here, or JupyterLab hides their pictures"
+	@$(V)/jupyter trust $(NOTEBOOKS) >/dev/null
 	@echo "opening $(OPENED) in a browser, or at the address below"
 	@echo "what you change is saved in book/; to have a chapter back: make reset NB=07"
 	@echo "to stop: Ctrl-C here, and y"
