@@ -428,6 +428,9 @@ FOCUSABLE = (
     ":not(.bd-article p a, .bd-toc-item a, .bd-links a, [disabled]):visible"
 )
 OUTLINE = """e => {
+  if (e.matches('svg g'))  // a point has a ring of its own
+    return {width: parseFloat(getComputedStyle(
+      e.querySelector('.ring')).strokeWidth)};
   const look = getComputedStyle(
     e.matches('.mode input') ? e.nextElementSibling : e);
   return {width: look.outlineStyle == 'none' ? 0 :
