@@ -144,7 +144,7 @@ def gaussian(best, log_det, likelihood):
 def activation(fit, Phi):
     """mu = Phi w_MAP, s2_n = phi_n^T S_N phi_n, PRML (4.149), (4.150)."""
     Phi = validate.columns(Phi, len(validate.fitted(fit, Posterior).mode))
-    U = inv(fit.cholesky).T
+    U = newton.forward(fit.cholesky).T
     s2 = np.empty(len(Phi))
     for k in range(0, len(Phi), ROWS):
         half = Phi[k : k + ROWS] @ U
@@ -203,7 +203,7 @@ def softmax_activation(fit, Phi):
             f"{M} do not divide {len(fit.mode)}"
         )
     V = fit.mode.reshape(-1, M)
-    roots = inv(fit.cholesky).T.reshape(len(V), M, -1)
+    roots = newton.forward(fit.cholesky).T.reshape(len(V), M, -1)
     half = np.einsum("nm,kmj->nkj", Phi, roots, optimize=True)
     return Phi @ V.T, half @ half.transpose(0, 2, 1)
 

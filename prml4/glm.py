@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.linalg import LinAlgError, cholesky, inv
+from numpy.linalg import LinAlgError, cholesky
 
 from prml4 import logistic
 from prml4.models.dispersion import (
@@ -519,7 +519,7 @@ def inverse_root(fit, Phi, t=None):
     """L^{-1} with L L^T = H, H as in `curvature`: there must be a minimum."""
     H = curvature(validate.at_minimum(fit), Phi, t)
     try:
-        return inv(cholesky(H))
+        return newton.forward(cholesky(H))
     except LinAlgError:
         raise ValueError(
             "fit must have a minimum for its curvature to be a variance; got "

@@ -68,7 +68,7 @@ class Laplace(Result):
     @property
     def covariance(self):
         """cov_q[w] = A^{-1} (M, M)."""
-        root = solve(self.cholesky, np.eye(self.mode.size))
+        root = newton.forward(self.cholesky)
         return root.T @ root
 
     @property
@@ -223,7 +223,7 @@ def _climb(surface, start):
     # or ln f tends to a limit, which Newton's steps never reach: they go on by
     # about one standard deviation each, and only what they gain shrinks; at a
     # maximum the last one ends anywhere within rounding
-    half = solve(q.cholesky, q.gradient)
+    half = newton.forward(q.cholesky, q.gradient)
     if q.converged and half.any():
         u = solve(q.cholesky.T, half / norm(half))
         fall = q.log_f - surface.value(q.mode + u)

@@ -14,11 +14,11 @@ from functools import partial
 from math import tanh
 
 import numpy as np
-from numpy.linalg import cholesky, inv
+from numpy.linalg import cholesky
 
 from prml4.models.likelihoods import LOGISTIC, Likelihood
 from prml4.numerics import descent, validate
-from prml4.numerics.newton import ROUNDING, NotConverged
+from prml4.numerics.newton import ROUNDING, NotConverged, forward
 from prml4.numerics.result import Result
 from prml4.numerics.separation import between, complain, separation, verdict
 from prml4.numerics.special import log_sigmoid, sigmoid, sigmoid_prime
@@ -159,8 +159,8 @@ def log_odds_variance(fit, Phi, new):
     H is that of the fit, from its Phi.
     """
     _, new = validate.prediction(validate.at_minimum(fit), new)
-    root = inv(cholesky(curvature(fit, Phi)))
-    return np.sum((new @ root.T) ** 2, axis=1)
+    half = forward(cholesky(curvature(fit, Phi)), new.T)
+    return np.sum(half**2, axis=0)
 
 
 def perceptron_error(w, Phi, t):

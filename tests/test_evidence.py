@@ -159,6 +159,20 @@ def test_linear_evidence_is_the_density_of_the_targets(rng):
     assert e.N == 9
 
 
+@pytest.mark.parametrize("r", [1e4, 1e12, 1e16, 1e40])
+def test_units_of_columns_are_arbitrary(rng, r):
+    """Orthogonal but for rounding, which no exchange of rows may blow up."""
+    Phi = np.linalg.qr(np.c_[np.ones(64), rng.normal(size=(64, 3))])[0]
+    t, size = rng.normal(size=64), np.array([1 / r, r, r**-0.5, r])
+    one = evidence.linear_evidence(Phi, t, alpha=1.0, noise=0.1)
+    two = evidence.linear_evidence(Phi * size, t, alpha=size**2, noise=0.1)
+    p, q = one.posterior, two.posterior
+    np.testing.assert_allclose(q.mode * size, p.mode, rtol=1e-12)
+    C = q.covariance * np.outer(size, size)
+    np.testing.assert_allclose(C, p.covariance, atol=1e-14)
+    np.testing.assert_allclose(two.log_evidence, one.log_evidence)
+
+
 @pytest.mark.parametrize("alpha", [1e-6, 1e-3])
 def test_a_column_twice_and_hardly_a_prior(rng, alpha):
     """Rounding leaves no curvature between the two: that has a name."""

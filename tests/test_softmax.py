@@ -629,3 +629,29 @@ def test_a_ray_is_confirmed_where_a_far_minimum_looks_like_one():
     assert of_classes(problem.Phi, problem.t).kind == "none"
     found = softmax.fit(problem.Phi, problem.t)
     assert found.converged and found.separated is None
+
+
+@pytest.mark.parametrize("method", ["newton", "newton-cg"])
+def test_columns_may_have_any_unit(method):
+    """From 1e-38 to 1e16, with priors: one method stayed where it began, the
+    other stopped short of the minimum and said that it had arrived."""
+    rng = np.random.default_rng([0, 0, 6476])
+    problem = draw(rng, False, K=rng.integers(2, 6))
+    found = softmax.fit(
+        problem.Phi, problem.t, method=method, **problem.options
+    )
+    size = np.sqrt(problem.alpha)
+    plain = softmax.fit(problem.Phi / size, problem.t, alpha=1.0)
+    assert found.converged and plain.converged
+    np.testing.assert_allclose(found.error, plain.error, rtol=1e-14)
+    np.testing.assert_allclose(found.W * size, plain.W, atol=1e-8)
+
+
+def test_standard_errors_know_no_units(rng):
+    """Orthogonal columns, from 1e-20 to 1e20: no exchange of rows."""
+    Phi = np.linalg.qr(np.c_[np.ones(64), rng.standard_normal((64, 3))])[0]
+    t, size = rng.integers(3, size=64), np.array([1e-20, 1e20, 1e-10, 1e20])
+    one, two = (softmax.fit(X, t) for X in (Phi, Phi * size))
+    errors = softmax.standard_errors(two, Phi * size) * size
+    right = softmax.standard_errors(one, Phi)
+    np.testing.assert_allclose(errors, right, rtol=1e-10)

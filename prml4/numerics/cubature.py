@@ -13,9 +13,10 @@ ends and step; `lattice` is the grid for those who know them, e.g. z ~ N(0, I).
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.linalg import inv, norm
+from numpy.linalg import norm
 
 from prml4.numerics import validate
+from prml4.numerics.newton import forward
 from prml4.numerics.result import Result
 
 FALL = 12.0  # e^-12 tol of the peak is nothing
@@ -79,7 +80,7 @@ def integrate(log_f, q, *, tol=1e-11):
     if M not in LIMITS:
         raise ValueError(f"M must be 1, 2 or 3 for a grid; got {M}")
     fall = FALL - np.log(validate.positive("tol", tol))
-    T = inv(q.cholesky)
+    T = forward(q.cholesky)
 
     def log_g(z):
         return log_f(q.mode + z @ T)

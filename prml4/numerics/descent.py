@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.linalg import LinAlgError, cholesky, inv
+from numpy.linalg import LinAlgError, cholesky
 
 from prml4.numerics.newton import (
     MOVES,
     ROUNDING,
     Minimum,
     farthest_move,
+    forward,
     newton_step,
     newtons_method,
     search,
@@ -286,7 +287,7 @@ def inverse(S):
     """S^{-1} = L^{-T} L^{-1}; LinAlgError unless S is positive definite."""
     if smallest_share(S) < DEPENDENT:
         raise LinAlgError("singular, or nearly so")
-    root = inv(cholesky(S))
+    root = forward(cholesky(S))
     return root.T @ root
 
 

@@ -48,10 +48,20 @@ class Minimum(Result):
     method: str = "newton"
 
 
+def forward(L, b=None):
+    """L^{-1} b, or L^{-1}, for a lower triangular L: from the first row on.
+
+    LAPACK would exchange rows, and by their units: reversed, L gives it none
+    to exchange.
+    """
+    b = np.eye(len(L)) if b is None else b
+    return solve(L[::-1, ::-1], b[::-1])[::-1]
+
+
 def newton_step(g, H):
     """H^{-1} g and the Newton decrement sqrt(g^T H^{-1} g), PRML (4.92)."""
     L = cholesky(H)
-    half = solve(L, g)
+    half = forward(L, g)
     return solve(L.T, half), float(np.sqrt(half @ half))
 
 

@@ -11,7 +11,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.linalg import LinAlgError, inv
+from numpy.linalg import LinAlgError
 
 from prml4.bayes_logistic import Posterior, gaussian, joint, prior
 from prml4.evidence import settle
@@ -47,7 +47,8 @@ def evidence_gradient(fit, Phi, t, alpha, m0=None, weights=None):
     d = w_MAP - m0; u = sum_n E_n''' phi_n^T S_N phi_n phi_n is how the mode
     moves ln|A|. Summed over j for a precision that all share.
     """
-    root, t = inv(fit.cholesky), validate.binary_targets(t, len(Phi))
+    root = newton.forward(fit.cholesky)
+    t = validate.binary_targets(t, len(Phi))
     alpha = validate.precisions(alpha, len(fit.mode))
     m0 = validate.vector_or_zeros("m0", m0, len(fit.mode), "column")
     d = fit.mode - m0
@@ -203,7 +204,7 @@ class _Climb:
             change = objective.alpha - self.alpha(self.at)
             A = self.last.precision + np.diag(change)
             d = self.last.mode - w
-            w = self.last.mode - np.linalg.solve(A, change * d)
+            w = self.last.mode - newton.newton_step(change * d, A)[0]
         # without its predictor: settle looks whether any a_n wants to move
         rough = newton.newtons_method(objective.__call__, w, tol=tol)
         best = settle(objective, rough)

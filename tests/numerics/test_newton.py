@@ -48,6 +48,19 @@ def test_one_step_minimises_a_parabola(rng):
     assert best.trace[1] == pytest.approx(best.trace[-1], rel=1e-12)
 
 
+def test_a_step_does_not_depend_on_units(rng):
+    """Each unknown in its own unit: as exact as all in one."""
+    H = np.eye(12) + 1e-17 * rng.standard_normal((12, 12))
+    H, g = H + H.T, rng.standard_normal(12)
+    size = 10.0 ** np.tile([-38, -16, 16], 4)
+    step, decrement = newton.newton_step(g * size, H * np.outer(size, size))
+    np.testing.assert_allclose(step * size, g / 2)
+    assert decrement == pytest.approx(np.sqrt(g @ g / 2))
+    L = np.diag(size) @ np.tril(H)
+    inverse = newton.forward(L) * size
+    np.testing.assert_allclose(inverse, np.eye(12) / 2, atol=1e-16)
+
+
 def cosh(w):
     """E = 2 ln(1 + e^w) - w on the rows 1, 1 with targets 1, 0."""
     y = expit(w[0])
