@@ -22,6 +22,7 @@ from prml4.numerics.newton import ROUNDING
 from prml4.numerics.result import Result
 from prml4.numerics.separation import (
     FAR,
+    ZERO,
     complain,
     kind_of_ray,
     of_classes,
@@ -376,9 +377,11 @@ def _basis(reference, K):
 
 def _kind(best, problem, free):
     """How the columns without a prior separate the classes, if they do."""
-    Phi, t = problem.Phi[:, free], problem.t
-    if free.all() and margins(problem.whole(best.w), Phi, t).min() > 0:
-        return "complete"
+    Phi, t, W = problem.Phi[:, free], problem.t, problem.whole(best.w)
+    if free.all():
+        sums = np.abs(Phi) @ np.abs(W).max(axis=0)
+        if np.all(margins(W, Phi, t) > ZERO * sums):
+            return "complete"
     kind = kind_of_ray(problem.predictor(best.w), Phi, t)
     if kind != "none" and Phi.size * len(problem.P) ** 2 <= SURE:
         return of_classes(Phi, t).kind

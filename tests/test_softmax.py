@@ -655,3 +655,13 @@ def test_standard_errors_know_no_units(rng):
     errors = softmax.standard_errors(two, Phi * size) * size
     right = softmax.standard_errors(one, Phi)
     np.testing.assert_allclose(errors, right, rtol=1e-10)
+
+
+def test_a_plane_that_only_rounding_clears_is_no_proof():
+    """Two rows that differ by 5e-13, with opposite labels: not "complete"."""
+    rng = np.random.default_rng([0, 0, 3537])
+    problem = draw(rng, False, K=rng.integers(2, 6))
+    kind = of_classes(problem.Phi, problem.t).kind
+    for method in ("newton", "newton-cg"):
+        with pytest.warns(SeparableDataWarning, match=kind):
+            softmax.fit(problem.Phi, problem.t, method=method)
