@@ -99,6 +99,7 @@ def find_mode(objective, *, tol=newton.ROUNDING, max_iter=2000):
     return settle(objective, best, max_iter)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # or it does not settle
 def settle(objective, best, max_iter=2000):
     """w <- w - H^{-1} g from `best`, until a step moves no a_n any more.
 

@@ -230,6 +230,16 @@ def test_a_search_that_ends_early_says_so(sample):
     assert e.posterior.converged and np.abs(e.posterior.gradient).max() < 1e-7
 
 
+def test_a_step_too_far_overflows_without_a_word(sample):
+    """A decrement of 1e200 squared is more than a number can hold; from there
+    it is one step back, and pytest would see a warning."""
+    Phi, t = sample
+    E = descent.Objective(Phi, LOGISTIC.loss(t), None, np.ones(2), np.zeros(2))
+    right = evidence.find_mode(E)
+    far = newton.Minimum(E.m0, np.eye(2), 0.0, np.full(2, 1e200), False, ())
+    np.testing.assert_allclose(evidence.settle(E, far).w, right.w)
+
+
 def test_a_weight_that_no_row_sees_goes_to_its_prior_mean():
     """It moves no a_n, and yet counts: by 1e7 nats where the search began."""
     Phi, alpha, m0 = np.array([[1.0, 0.0]]), np.full(2, 1e3), np.zeros(2)
