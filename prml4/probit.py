@@ -137,7 +137,8 @@ def joint_information(theta, Phi, likelihood=PROBIT, weights=None):
     """sum_n u_n u_n^T / {p_n (1 - p_n)}, u_n = grad p_n = (p' phi, 1 - 2 f)."""
     noisy, a = flipped(likelihood, theta[-1]), np.asarray(Phi) @ theta[:-1]
     f = likelihood.probabilities(a)[:, 1]
-    size = np.sqrt(noisy.probabilities(a).prod(axis=1))
+    # at epsilon = 0 a sure row would tell all about epsilon
+    size = np.sqrt(noisy.probabilities(a).prod(axis=1)).clip(1e-100)
     slope = np.sqrt(noisy.expected_curvature(a))  # p' / sqrt{p (1 - p)}
     U = np.column_stack([slope[:, None] * Phi, (1 - 2 * f) / size])
     return _gram(U, np.ones(len(a)), weights)

@@ -22,6 +22,7 @@ from prml4.models.likelihoods import (
 )
 from prml4.numerics import newton
 from prml4.numerics.separation import SeparableDataWarning, separation
+from tests.campaigns.problems import draw
 
 LIKELIHOODS = [PROBIT, LOGISTIC, CLOGLOG]
 CDFS = {
@@ -497,6 +498,19 @@ def test_with_noise_there_may_be_two_valleys():
     with pytest.warns(newton.NotConverged, match="no minimum"):
         far = probit.fit(Phi, t, likelihood=flipped(PROBIT, 0.1), m0=[0, 5])
     assert far.error == pytest.approx(step)
+
+
+def test_sure_rows_tell_all_about_wrong_labels():
+    """At epsilon = 0 a row of probability 1 has infinite information: that
+    is a large number, not a division by zero on the way."""
+    F = probit.joint_information(np.array([60.0, 0.0]), np.eye(1), PROBIT)
+    assert np.isfinite(F).all() and F[1, 1] == 1e200
+    rng = np.random.default_rng([0, 0, 1675])
+    p = draw(rng, False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = probit.fit_noise(p.Phi, p.t, likelihood=PROBIT, **p.options)
+    assert found.converged
 
 
 def test_dependent_columns_and_one_class_are_errors(sample):

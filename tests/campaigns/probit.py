@@ -8,7 +8,7 @@ import numpy as np
 
 from prml4 import logistic, probit
 from prml4.models.likelihoods import CLOGLOG, LOGISTIC, PROBIT, flipped
-from prml4.numerics import newton
+from prml4.numerics import descent, newton
 from tests.campaigns.problems import attempt, decrement, draw, oddities
 
 STOP = {"tol": newton.ROUNDING, "max_iter": 100}
@@ -47,12 +47,19 @@ def trial(rng, well):
 
 
 def theta(found, objective, t, base, way):
-    """Gradient and information, by w or by w and epsilon where that is free."""
-    if way != "both" or found.epsilon == 0:
-        return found.gradient, found.information
-    at = np.append(found.w, found.epsilon)
-    g = probit.joint_gradient(at, objective.Phi, t, base, objective.weights)
-    return g + np.append(objective.alpha * found.w, 0), found.information
+    """Gradient and curvature, by w or by w and epsilon where that is free.
+
+    The mean curvature only where that of these targets is not positive
+    definite: a few rows may have 1e13 times the curvature of their mean.
+    """
+    g, H = found.gradient, found.H
+    if way == "both" and found.epsilon > 0:
+        at, alpha = np.append(found.w, found.epsilon), objective.alpha
+        data = objective.Phi, t, base, objective.weights
+        g = probit.joint_gradient(at, *data) + np.append(alpha * found.w, 0)
+        H = probit.joint_hessian(at, *data) + np.diag(np.append(alpha, 0))
+    definite = newton.smallest_share(H) > descent.DEPENDENT
+    return g, H if definite else found.information
 
 
 def beaten(rng, found, objective, t):
