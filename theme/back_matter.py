@@ -15,8 +15,9 @@ from sphinx.util.docutils import SphinxDirective
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from theme import reference  # noqa: E402
+from theme import reference, speeds  # noqa: E402
 from theme.pictures import thumbnail  # noqa: E402
+from theme.seals import tens  # noqa: E402
 from tools import chapters as reader  # noqa: E402
 from tools import journal  # noqa: E402
 
@@ -203,7 +204,11 @@ def check_entry(check):
     functions = " and ".join(map(function_link, check.library))
     by = f", with {functions}" if functions else ""
     numbers = reader.RESIDUAL.search(check.line)
-    residual = " ≤ ".join(numbers.groups()) if numbers else "not run yet"
+    residual = (
+        "\u00a0≤\u00a0".join(map(tens, numbers.groups()))
+        if numbers
+        else "not run yet"
+    )
     return f"Checked as {KINDS[check.kind]}{by}: {residual}"
 
 
@@ -342,7 +347,7 @@ class SpeedReport(Assembled):
     required_arguments = 1
 
     def markdown(self):
-        """A table for each number of threads, the growth, the setting."""
+        """Pictures, then the numbers, the growth and the setting."""
         path = RESULTS / f"{self.arguments[0]}.json"
         if not path.exists():
             yield "Nothing has been measured yet: run `make bench`."
@@ -351,19 +356,21 @@ class SpeedReport(Assembled):
         cells = report["cells"] + report.get("other_cells", [])
         shown = [c for c in SPEED_COLUMNS if c[0] in cells[0]]
         for threads in sorted({c["threads"] for c in cells}):
-            yield f"**BLAS at {counted(threads, 'thread')}.**"
+            some = [cell for cell in cells if cell["threads"] == threads]
+            at = f"BLAS at {counted(threads, 'thread')}"
+            yield f"**{at}.**"
             yield ""
-            rows = [
-                [show(cell) for *_, show in shown]
-                for cell in cells
-                if cell["threads"] == threads
-            ]
+            yield f"```{{raw}} html\n{speeds.picture(some, at)}\n```"
+            yield f":::{{dropdown}} The numbers, {at}"
+            rows = [[show(cell) for *_, show in shown] for cell in some]
             _, header, widths, _ = zip(*shown, strict=True)
             yield from table(header, rows, widths)
+            yield ":::"
             yield from growth(report.get("growth", []), threads)
         yield from climbs(report.get("optimisation", []))
         versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
-        yield f"{report['setting']} Versions: {versions}."
+        setting = tens(report["setting"].replace("<=", "≤"))
+        yield f"{setting} Versions: {versions}."
         if "import_ms" in report:
             yield (
                 f"Importing the library adds {report['import_ms']:.0f} ms to "
@@ -439,7 +446,12 @@ def climbs(rows):
     yield "**Climbing the evidence.**"
     yield ""
     found = [
-        [row["N"], who, milliseconds(row[who]), f"{height:.2f}"]
+        [
+            row["N"],
+            who,
+            milliseconds(row[who]),
+            f"{height:.2f}".replace("-", "−"),
+        ]
         for row in rows
         for who, height in row["log_evidence"].items()
     ]

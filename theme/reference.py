@@ -19,6 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from theme.seals import tens  # noqa: E402
 from tools import chapters as reader  # noqa: E402
 
 # "name  (N, M)  meaning" of a docstring's table
@@ -206,9 +207,12 @@ def titled(name, text):
 
 
 def paragraph(text):
-    """A paragraph in which `names` are set as code."""
+    """A paragraph in which `names` are set as code, and 1e-8 is 10⁻⁸."""
     parts = re.split(r"`([^`]+)`", " ".join(text.split()))
-    kinds = (nodes.Text, lambda part: nodes.literal("", part))
+    kinds = (
+        lambda part: nodes.Text(tens(part)),
+        lambda part: nodes.literal("", part),
+    )
     return nodes.paragraph(
         "", "", *(kinds[i % 2](part) for i, part in enumerate(parts) if part)
     )

@@ -16,6 +16,7 @@ from tools.chapters import RESIDUAL, Chapter
 
 SOURCE = "cell_code_source"  # what MyST-NB calls the code of a cell
 SUPERSCRIPT = str.maketrans("+-0123456789", "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+EXPONENT = re.compile(r"(?<![\w.])(-?)(\d(?:\.\d+)?)e([+-]?\d+)\b")
 LINE = re.compile(
     r'<span class="visually-hidden">(?:refuted: )?([^<:]+):</span> '
     r'<a href="#equation-([^"]+)">.*</a> <span>(.*)</span></div>'
@@ -77,7 +78,7 @@ def worded(texts):
     text = text.replace("as printed:", "as printed,")
     text = re.sub(r"\blibrary\b", "prml4", text)
     text = text.replace(" ≤ ", "\u00a0≤\u00a0")
-    return re.sub(r"(\d\.\d)e([+-]\d\d+)", power, text)
+    return tens(text)
 
 
 def tightness(text):
@@ -86,12 +87,18 @@ def tightness(text):
     return float(residual) / float(bound)
 
 
+def tens(text):
+    """A text in which -1.2e-16 is −1.2 × 10⁻¹⁶, and 1e-8 is 10⁻⁸."""
+    return EXPONENT.sub(power, text)
+
+
 def power(found):
-    """1.2e-16 as 1.2 × 10⁻¹⁶, and what has no power without one."""
-    digits, exponent = found[1], int(found[2])
+    """A number with its power of ten, or without one that is 1."""
+    sign, digits, exponent = found[1] and "−", found[2], int(found[3])
     if exponent == 0:
-        return digits.replace("0.0", "0")
-    return f"{digits}\u00a0×\u00a010{str(exponent).translate(SUPERSCRIPT)}"
+        return sign + digits.replace("0.0", "0")
+    factor = "" if digits == "1" else f"{digits}\u00a0×\u00a0"
+    return f"{sign}{factor}10{str(exponent).translate(SUPERSCRIPT)}"
 
 
 # ------------------------------------------------------------------ the cells

@@ -58,7 +58,8 @@ def test_the_index_has_claims_and_definitions(book):
     """Formula, kind of check, residual and bound."""
     text = lines(back_matter.EquationIndex)
     assert "\\frac{dy}{dx} = 2 x" in text and "A definition." in text
-    assert "Checked as a gradient: 1.0e-16 ≤ 2.2e-12" in text
+    line = "Checked as a gradient: 1.0 × 10⁻¹⁶ ≤ 2.2 × 10⁻¹²"
+    assert line in text.replace("\u00a0", " ")
 
 
 def test_the_counts_add_up(book):
@@ -145,6 +146,7 @@ def speed(tmp_path, name, cell, growth, optimisation=()):
         "N": 100000,
         "D": 50,
         "prml4": 20.04,
+        "bound": 9.82,
         "peers": {"slow": 6000.0, "fast": 1499.6},
         "fastest": "fast",
         "ratio": 1.497,
@@ -153,7 +155,7 @@ def speed(tmp_path, name, cell, growth, optimisation=()):
         "extra_mb": 2.0,
     }
     report = {
-        "setting": "Two cores.",
+        "setting": "Two cores, |grad E| <= 1e-8 N.",
         "versions": {"numpy": "2.0"},
         "cells": [common | cell],
         "other_cells": [],
@@ -171,7 +173,7 @@ def test_speed_is_shown_with_the_columns_that_were_measured(book, tmp_path):
     newton = {"data": "independent", "passes": [9.0, 0.31]}
     rows = [{"D": 50, "threads": 1, "exponent": 0.912}]
     text = speed(tmp_path, "logistic", newton, rows)
-    assert "**BLAS at 1 thread.**" in text and "Two cores." in text
+    assert "**BLAS at 1 thread.**" in text and "≤ 10⁻⁸ N" in text
     assert "  - 20\n  - 1500 (fast)\n" in text and "  - 1.50\n  - 2.0\n" in text
     assert "  - 9 + 0.31\n  - 0.05\n" in text
     assert "$N^{0.91}$ at $D = 50$." in text and "Task" not in text
@@ -199,7 +201,18 @@ def test_speed_shows_matrices_and_where_the_climbs_end(book, tmp_path):
     climb["log_evidence"] = {"ours": -63.551, "theirs": -64.912}
     text = speed(tmp_path, "gp_ep", {"matrices": 4.96}, [], [climb])
     assert "N × N matrices" in text and "  - 5.0\n" in text
-    assert "* - 200\n  - theirs\n  - 51\n  - -64.91\n" in text
+    assert "* - 200\n  - theirs\n  - 51\n  - −64.91\n" in text
+
+
+def test_speed_is_drawn(book, tmp_path):
+    """Every mark in the picture, and in words; nobody timed, no mark."""
+    peers = {"scikit-learn lbfgs": 1499.6, "GPy": None}
+    cell = {"data": "any", "peers": peers, "fastest": "scikit-learn lbfgs"}
+    text = speed(tmp_path, "logistic", cell, [])
+    picture = text.partition("```{raw} html\n")[2].partition("\n```\n")[0]
+    assert "prml4 takes 2 to 2 times the bound; the fastest" in picture
+    assert ">any, 100\u202f000 × 50<" in picture and ">prml4<" in picture
+    assert ">scikit-learn<" in picture and "GPy" not in picture
 
 
 def test_speed_before_the_first_run(book):

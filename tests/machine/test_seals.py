@@ -84,6 +84,10 @@ def test_numbers_are_written_as_powers_of_ten():
     )
     said = seals.worded([line.format("0.0e+00", "1.0e+00")])
     assert said.endswith("residual 0\u00a0≤\u00a01.0")
+    said = seals.tens("from -1e6, by 1e-8 N or 2e2, not x1e3, 0x1e5")
+    assert said.replace("\u00a0", " ") == (
+        "from −10⁶, by 10⁻⁸ N or 2 × 10², not x1e3, 0x1e5"
+    )
 
 
 def test_many_runs_are_one_line_with_the_worst():

@@ -1,0 +1,65 @@
+"""The times of the page on speed as a picture: a row for each problem."""
+
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from support import book, figures
+
+MARKS = {"scikit-learn": "s", "statsmodels": "D", "glum": "^", "GPy": "v"}
+PEER = {"linestyle": "", "color": book.GREY, "markerfacecolor": "none"}
+
+
+def picture(cells, at):
+    """Marks for what prml4 and its peers took, as multiples of the bound."""
+    with plt.rc_context(book.STYLE):
+        size = 6.4, 1.1 + 0.23 * len(cells)
+        fig, ax = plt.subplots(figsize=size)
+        for library, mark in MARKS.items():
+            found = [
+                (time / cell["bound"], row)
+                for row, cell in enumerate(cells)
+                for name, time in cell.get("peers", {}).items()
+                if time and name.split()[0] == library
+            ]
+            if found:
+                ax.plot(*zip(*found, strict=True), mark, label=library, **PEER)
+        ours = [cell["prml4"] / cell["bound"] for cell in cells]
+        ax.plot(ours, range(len(cells)), "o", color=book.INK, label="prml4")
+        ax.axvline(1, color=book.INK, linewidth=0.8)
+        ax.set(xscale="log", ylim=(len(cells) - 0.4, -0.6))
+        ax.set_yticks(range(len(cells)), [problem(cell) for cell in cells])
+        ax.tick_params(axis="y", length=0)
+        ax.grid(axis="y")
+        ax.set_xlabel("time, as a multiple of the bound")
+        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=5,
+                  columnspacing=1, handletextpad=0.1)  # fmt: skip
+        page = figures.page(fig, spoken(cells, at))
+        plt.close(fig)
+    return page
+
+
+def problem(cell):
+    """What was done, with how many rows, columns and classes."""
+    words = [str(cell[key]) for key in ("model", "data", "task") if key in cell]
+    power = f"{cell['N']:,}".replace(",", "\u202f")
+    size = f"{power} × {cell['D']}" if "D" in cell else f"N = {power}"
+    classes = f"K = {cell['K']}" if "K" in cell else ""
+    return ", ".join(filter(None, [" ".join(words), size, classes]))
+
+
+def spoken(cells, at):
+    """What the picture shows, in a sentence."""
+    ours = sorted(cell["prml4"] / cell["bound"] for cell in cells)
+    text = f"{len(cells)} rows, {at}: prml4 takes {ours[0]:.2g} to "
+    text += f"{ours[-1]:.2g} times the bound"
+    pairs = [cell["ratio"] for cell in cells if "ratio" in cell]
+    if pairs:
+        text += (
+            f"; the fastest peer takes {min(pairs):.2g} to "
+            f"{max(pairs):.2g} times as long as prml4"
+        )
+    return f"{text}."
