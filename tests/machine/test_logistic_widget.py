@@ -8,20 +8,9 @@ import pytest
 from prml4 import irls, logistic
 from prml4.models.data import with_bias
 from prml4.numerics.separation import separation
-from tools.browser import launch
 
 ASSETS = Path(__file__).resolve().parents[2] / "theme/assets"
 PRECISIONS = [0, 0, 0.001, 0.1, 1, 20]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    """One browser for all tests."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        yield (browser := launch(playwright))
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -155,31 +144,16 @@ PAGE = ASSETS.parents[1] / "_build/html/book/07_logistic.html"
 
 
 @pytest.fixture
-def visit(chromium):
-    """Open the page at the widget; it asks for no other host, nothing fails."""
-    contexts, trouble = [], []
-
-    def asked(request):
-        if not request.url.startswith(("file:", "data:", "blob:")):
-            trouble.append(request.url)
+def visit(opened):
+    """Open the page at the widget."""
 
     def goto(width=1300, **options):
-        if not PAGE.exists():
-            pytest.fail(f"{PAGE} is missing: make book")
-        options["viewport"] = {"width": width, "height": 900}
-        contexts.append(chromium.new_context(**options))
-        view = contexts[-1].new_page()
-        view.on("request", asked)
-        view.on("pageerror", lambda error: trouble.append(str(error)))
-        view.goto(PAGE.as_uri() + "#logistic-widget")
+        view = opened(PAGE, "#logistic-widget", width, **options)
         if options.get("java_script_enabled", True):  # nothing moves after it
             view.wait_for_selector("html[data-math=typeset]", timeout=60_000)
-        return view, view.locator("figure[data-widget=logistic]")
+        return view, view.locator("figure#logistic-widget")
 
-    yield goto
-    for context in contexts:
-        context.close()
-    assert trouble == []
+    return goto
 
 
 def begin(box, name):

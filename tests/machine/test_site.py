@@ -16,7 +16,6 @@ import pytest
 from prml4 import check, logistic
 from tools import chapters as reader
 from tools import check_html
-from tools.browser import launch
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -54,47 +53,15 @@ TOO_WIDE = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    """Debian's Chromium, or whichever there is."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        yield (browser := launch(playwright))
-        browser.close()
-
-
 @pytest.fixture
-def visit(chromium):
-    """Open a page of the book; at the end nothing may have gone wrong."""
-    contexts, trouble = [], []
-
-    def refuse(route):
-        trouble.append(f"request to {route.request.url}")
-        route.abort()
+def visit(opened):
+    """Open a page of the book by its name, and what is asked of it."""
 
     def goto(page, width=1300, **options):
-        path, _, rest = page.partition("?")
-        file = SITE / f"{path}.html"
-        if not file.exists():
-            pytest.fail(f"{file} is missing: make book")
-        options["viewport"] = {"width": width, "height": 900}
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        context.route(re.compile("^(?!file:|data:|blob:)"), refuse)
-        view = context.new_page()
-        view.on("pageerror", lambda error: trouble.append(str(error)))
-        view.on(
-            "console",
-            lambda m: trouble.append(m.text) if m.type == "error" else None,
-        )
-        view.goto(file.as_uri() + (f"?{rest}" if rest else ""))
-        return view
+        path, mark, asked = page.partition("?")
+        return opened(SITE / f"{path}.html", mark + asked, width, **options)
 
-    yield goto
-    for context in contexts:
-        context.close()
-    assert not trouble, "\n".join(trouble)
+    return goto
 
 
 def typeset(view):

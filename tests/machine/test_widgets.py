@@ -1,6 +1,5 @@
 """What the pages let the reader touch: its numbers against the library's."""
 
-import re
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from prml4 import gaussian_process as gp
 from prml4.models import averages, kernels
 from prml4.numerics import special
 from prml4.studies import clutter
-from tools.browser import launch
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSETS, SITE = ROOT / "theme/assets", ROOT / "_build/html/book"
@@ -21,17 +19,12 @@ PAGES = {"gp": "16_gaussian_process", "ep": "18_ep"}
 
 
 @pytest.fixture(scope="module")
-def scripts():
+def scripts(chromium):
     """An empty page with the scripts of the widgets, opened once."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
-        page = browser.new_page()
-        for name in ("linear", "widget", *PAGES):
-            page.add_script_tag(path=ASSETS / f"{name}.js")
-        yield page
-        browser.close()
+    page = chromium.new_page()
+    for name in ("linear", "widget", *PAGES):
+        page.add_script_tag(path=ASSETS / f"{name}.js")
+    return page
 
 
 @pytest.mark.browser
@@ -288,39 +281,18 @@ def test_the_other_answers_are_the_library_s(scripts, rng):
 
 
 @pytest.fixture
-def visit(scripts):
-    """Open a widget in its page; at the end nothing may have gone wrong."""
-    contexts, trouble = [], []
-
-    def refuse(route):
-        trouble.append(route.request.url)
-        route.abort()
+def visit(opened):
+    """Open a page, and wait for its widget to be drawn."""
 
     def goto(name, width=1300, link="", **options):
-        file = SITE / f"{PAGES[name]}.html"
-        if not file.exists():
-            pytest.fail(f"{file} is missing: make book")
-        options["viewport"] = {"width": width, "height": 900}
-        context = scripts.context.browser.new_context(**options)
-        contexts.append(context)
-        context.route(re.compile("^(?!file:|data:|blob:)"), refuse)
-        view = context.new_page()
-        view.on("pageerror", lambda error: trouble.append(str(error)))
-        view.on(
-            "console",
-            lambda m: trouble.append(m.text) if m.type == "error" else None,
-        )
-        view.goto(file.as_uri() + link)
+        view = opened(SITE / f"{PAGES[name]}.html", link, width, **options)
         figure = view.locator("figure.widget")
         if options.get("java_script_enabled", True):
             figure.locator("svg path.axis").first.wait_for()
             figure.scroll_into_view_if_needed()
         return figure
 
-    yield goto
-    for context in contexts:
-        context.close()
-    assert not trouble, "\n".join(trouble)
+    return goto
 
 
 def said(figure):
