@@ -165,17 +165,15 @@ def _solved(C, t, extra=0.0):
     A.flat[:: len(C) + 1] += extra
     variances = A.diagonal().copy()
     L, stuck = dpotrf(A, lower=1, clean=1, overwrite_a=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = L.diagonal() ** 2 / variances
-    if stuck:
-        shares[stuck - 1 :] = np.inf
-        shares[stuck - 1] = 0.0
-    n = int(np.argmin(shares))
-    if stuck or not shares[n] > LEFT * len(C):
+    # a pivot that is not positive ends it; one that is rounding means nothing
+    small = L.diagonal() ** 2 <= LEFT * len(C) * variances
+    n = stuck - 1 if stuck else int(np.argmax(small))
+    if stuck or small[n]:
         raise validate.SingularKernel(_determined(C, n, np.mean(variances)))
+    left = np.min(L.diagonal() ** 2 / variances)
     b = cho_solve((L, True), t)
     value = -0.5 * (t @ b + len(t) * np.log(2 * np.pi))
-    return L, float(shares[n]), b, float(value - np.log(L.diagonal()).sum())
+    return L, float(left), b, float(value - np.log(L.diagonal()).sum())
 
 
 def _determined(C, n, scale):

@@ -105,6 +105,24 @@ def test_a_repeated_point_is_named_and_jitter_shows():
         gp.log_evidence(C, np.ones(4))
 
 
+def test_a_pivot_of_rounding_is_no_variance():
+    """LAPACK takes 1 - r^2 = 2^-52 for a pivot, a fit must not."""
+    r = 1 - 2.0**-53
+    with pytest.raises(validate.SingularKernel, match="value 1; .* other"):
+        gp.condition([[1.0, r], [r, 1.0]], np.ones(2))
+
+
+def test_one_foreign_entry_of_c_is_seen(problem):
+    """Though the rows without it give the same means."""
+    x, t, _ = problem
+    C = KERNEL([0.0, 0.0], x)
+    f = gp.condition(C, t, noise=0.1)
+    gp.posterior_covariance(f, C)
+    C[0, 1] = C[1, 0] = 0.9 * C[0, 1]
+    with pytest.raises(ValueError, match="C must be that of the fit"):
+        gp.posterior_covariance(f, C)
+
+
 @pytest.mark.parametrize("amplitude", [1e-12, 1.0, 1e12])
 def test_amplitudes_are_units(amplitude, problem):
     """C and noise times v, t times sqrt(v): the same in other units."""
