@@ -21,9 +21,11 @@ from prml4.numerics import cubature, special
 FALL = 37.0  # e^-37: what is left of an integrand where we cut it off
 DECAY = 39.0  # e^-39: what the poles may add, a few orders of them
 SPAN = 8.5  # standard deviations from mu at which `quadrature` ends
+STEEP = 80.0  # of those up to which e^{SPAN s} is a number
 NEWTON = 30  # steps to the mode, before a bisection looks for it
 BISECTION = 100  # more of them, of a bracket up to 1e308
 CHUNK = 2**15  # numbers worked on at once: they stay in cache
+ROWS = 2**13  # averages, where a loop goes along the nodes
 NODES = 2**22  # of a grid for several classes, at most
 WIDE = 300.0  # standard deviations from which sigma is but a blurred step
 WIDEST = 1e5  # for other factors, where nodes would be too many
@@ -108,15 +110,15 @@ def _tilted(terms, mu, s, left, right, height=np.pi):
     return out
 
 
-def _alike(need):
+def _alike(need, least=1):
     """(n, rows): rows that need up to n intervals, a third of an octave more.
 
     Every sum is over a row of its own: a point does not feel its company.
     """
     level = np.ceil(3 * np.log2(np.maximum(need, 2))).astype(int)
-    for k in np.unique(level):
+    for k in np.flatnonzero(np.bincount(level)):
         rows, n = np.flatnonzero(level == k), int(np.ceil(2 ** (k / 3)))
-        size = max(CHUNK // n, 1)
+        size = max(CHUNK // n, least)
         for start in range(0, rows.size, size):
             yield n, rows[start : start + size]
 
@@ -247,23 +249,40 @@ def exact_probit(mu, s2):
 def quadrature(mu, s2):
     """int sigma(a) N(a|mu, s2) da by the trapezoidal rule, to 1e-15.
 
-    An absolute error: use `logistic` where tails count. With e = e^{-sx} and
-    v = e^{-mu} the nodes at +-x share 1 / (1 + ve) + e / (e + v).
+    An absolute error: use `logistic` where tails count.
     """
     mu, s, _, shape = _arguments(mu, s2, 1)
-    p = np.empty(mu.size)
-    wide, narrow = np.flatnonzero(s > WIDE), np.flatnonzero(s <= WIDE)
-    p[wide] = np.exp(logistic(mu[wide], s[wide] ** 2)[0])
-    v = np.exp(-mu.clip(-700, 700))
-    for n, rows in _alike(SPAN / _step(s[narrow])):
+    p, m = np.empty(mu.size), -np.abs(mu)
+    wide, narrow = np.flatnonzero(s > STEEP), np.flatnonzero(s <= STEEP)
+    if wide.size:
+        p[wide] = np.exp(logistic(m[wide], s[wide] ** 2)[0])
+    for n, rows in _alike(SPAN / _step(s[narrow]), ROWS):
         rows = narrow[rows]
-        x = SPAN / n * np.arange(n + 1)
-        weights = np.exp(-x * x / 2)
-        weights[0] /= 2
-        e, u = np.exp(-s[rows, None] * x), v[rows, None]
-        both = 1 / (1 + u * e) + e / (e + u)
-        p[rows] = np.sum(weights * both, axis=1) / (2 * weights.sum())
-    return p.reshape(shape)[()]
+        p[rows] = _pairs(m[rows].clip(-700), s[rows], SPAN / n, n)
+    return np.where(mu < 0, p, 1 - p).reshape(shape)[()]
+
+
+def _pairs(mu, s, h, n):
+    """The sum for mu <= 0, its terms at +-x together.
+
+    They are (c + 2e) / (c + e + 1/e) with e = e^mu and c = 2 cosh(sx), whose
+    two halves are powers of e^{hs} and e^{-hs}.
+    """
+    weights = np.exp(-((h * np.arange(n + 1)) ** 2) / 2)
+    weights[0] /= 2
+    e, up, down = np.exp(mu), np.exp(h * s), np.exp(-h * s)
+    both, twice = e + 1 / e, 2 * e
+    rise, fall = np.ones_like(e), np.ones_like(e)
+    total = np.zeros_like(e)
+    for weight in weights / (2 * weights.sum()):
+        c = rise + fall
+        term = c + twice
+        term /= c + both
+        term *= weight
+        total += term
+        rise *= up
+        fall *= down
+    return total
 
 
 def gauss_hermite(mu, s2, n=20):
