@@ -114,8 +114,8 @@ def settle(objective, best, max_iter=2000):
             step, gain = newton.newton_step(g, H)
         except LinAlgError:
             break
-        settled = gain <= GAIN * np.sqrt(1 + abs(E))
-        settled &= descent.farthest_move(objective, step) < STILL
+        small = gain <= GAIN * np.sqrt(1 + abs(E))
+        settled = small and descent.farthest_move(objective, step) < STILL
         if settled or len(trace) > max_iter:
             break
         w = w - step

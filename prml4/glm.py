@@ -101,7 +101,7 @@ def pointwise(family, link, t, offset=0.0, *, fisher=False):
     """
     offset = np.broadcast_to(offset, np.shape(t))
 
-    def terms(a, rows):
+    def terms(a, rows, _order=2):
         with np.errstate(all="ignore"):
             E, slope, expected, rest = row_terms(
                 family, link, a + offset[rows], t[rows]

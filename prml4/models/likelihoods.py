@@ -54,12 +54,14 @@ class Likelihood:
         return np.exp(self.average(mu, s2, np.arange(2))[0])
 
     def loss(self, t, scoring=False):
-        """(a, rows) -> E_n = -ln p(t_n|a_n), E_n', E_n'' or its mean."""
+        """(a, rows, order) -> E_n = -ln p(t_n|a_n), E_n', E_n'' or its mean."""
         t = np.asarray(t)
 
-        def terms(a, rows):
-            E, d, h = (-x for x in self.log_p(a, t[rows], 2))
-            return E, d, self.expected_curvature(a) if scoring else h
+        def terms(a, rows, order=2):
+            found = [-x for x in self.log_p(a, t[rows], order)]
+            if scoring and order > 1:
+                found[2] = self.expected_curvature(a)
+            return found
 
         return terms
 

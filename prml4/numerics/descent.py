@@ -43,7 +43,7 @@ DEPENDENT = 1e-10  # share of a column's curvature that the others leave to it
 def row_pass(Phi, w, pointwise, *, weights=None, order=2):
     """E = sum_n E_n, g = Phi^T e', H = Phi^T diag(e'') Phi in one pass.
 
-    `pointwise(a, rows)` returns E_n, dE_n/da and d2E_n/da2 of those rows.
+    `pointwise(a, rows, order)` returns E_n, dE_n/da, d2E_n/da2 of those rows.
     Block by block, so that Phi comes from memory once; order=1 omits H.
     """
     N, M = Phi.shape
@@ -52,7 +52,7 @@ def row_pass(Phi, w, pointwise, *, weights=None, order=2):
     for start in range(0, N, size):
         rows = slice(start, min(start + size, N))
         block = Phi[rows]
-        terms = pointwise(block @ w, rows)
+        terms = pointwise(block @ w, rows, order)
         if weights is not None:
             terms = [weights[rows] * term for term in terms]
         E += terms[0].sum()
@@ -71,7 +71,7 @@ class Objective:
     """
 
     Phi: np.ndarray  # (N, M)
-    pointwise: Callable  # (a, rows) -> E_n and its derivatives
+    pointwise: Callable  # (a, rows, order) -> E_n and its derivatives
     weights: np.ndarray | None  # (N,) observation weights, None for ones
     alpha: np.ndarray  # (M,) or (M, M)
     m0: np.ndarray  # (M,)
@@ -102,7 +102,7 @@ class Objective:
         return replace(
             self,
             Phi=self.Phi[rows],
-            pointwise=lambda a, at: self.pointwise(a, rows[at]),
+            pointwise=lambda a, at, order: self.pointwise(a, rows[at], order),
             weights=None if self.weights is None else self.weights[rows],
             alpha=self.alpha * (len(rows) / N),
         )

@@ -109,7 +109,7 @@ def _quasi_ray(U):
     if ahead.min() >= -CLEAR:
         return v
 
-    def logistic(m, rows):  # ln(1 + e^{-m}) and two derivatives
+    def logistic(m, _rows, _order):  # ln(1 + e^{-m}) and two derivatives
         y = np.exp(-np.logaddexp(0, m))
         return np.logaddexp(0, -m), -y, y * (1 - y)
 

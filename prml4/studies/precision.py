@@ -53,7 +53,7 @@ def evidence_gradient(fit, Phi, t, alpha, m0=None, weights=None):
     m0 = validate.vector_or_zeros("m0", m0, len(fit.mode), "column")
     d = fit.mode - m0
 
-    def third(a, rows):
+    def third(a, rows, _order):
         half = Phi[rows] @ root.T
         h = np.einsum("nm,nm->n", half, half)
         return np.zeros_like(a), -fit.likelihood.log_p(a, t[rows], 3)[3] * h
@@ -137,9 +137,10 @@ def _ascend(Phi, t, weights, p, likelihood, groups, stop):
         rows = descent.spread_rows(N, N // 20)
         some = Phi[rows], t[rows], None if weights is None else weights[rows]
         part, best = _ascend(*some, p, likelihood, groups, stop)
-        theta = best.w
+        theta = part.within_reach(best.w)
         climb = replace(climb, last=part.posterior(theta), at=theta)
-    theta = climb.within_reach(theta)
+    else:
+        theta = climb.within_reach(theta)
     left = most = stop["max_iter"]
     while True:
         q = climb.posterior(theta)

@@ -22,10 +22,10 @@ def logistic_problem(rng, N, M, weights=None, alpha=0.0, scale=1.0):
     return descent.Objective(Phi, LOGISTIC.loss(t), weights, alpha, np.zeros(M))
 
 
-def parabola(a, rows):
+def parabola(a, rows, order=2):
     """E_n = 1/2 (a_n - n)^2 for the n-th row: least squares."""
     n = np.arange(10**6)[rows]
-    return 0.5 * (a - n) ** 2, a - n, np.ones_like(a)
+    return (0.5 * (a - n) ** 2, a - n, np.ones_like(a))[: order + 1]
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (40000, 2), (3000, 60)])
@@ -78,7 +78,7 @@ def test_a_full_prior_precision_is_a_change_of_coordinates(rng):
     inner = replace(
         f,
         Phi=f.Phi @ R,
-        pointwise=lambda a, rows: f.pointwise(a + shift[rows], rows),
+        pointwise=lambda a, rows, k: f.pointwise(a + shift[rows], rows, k),
     )
     full = replace(f, alpha=np.linalg.inv(R @ R.T), m0=m0)
     v = rng.standard_normal(3)
@@ -113,7 +113,9 @@ def in_order(f):
     """The same rows, all of one class before all of the other."""
     order = np.argsort(f(np.zeros(f.Phi.shape[1]))[1] @ f.Phi.T)
     return replace(
-        f, Phi=f.Phi[order], pointwise=lambda a, at: f.pointwise(a, order[at])
+        f,
+        Phi=f.Phi[order],
+        pointwise=lambda a, at, k: f.pointwise(a, order[at], k),
     )
 
 

@@ -21,7 +21,7 @@ def problem(rng, N, M, weights=None, alpha=0.0, scale=1.0):
     return descent.Objective(Phi, LOGISTIC.loss(t), weights, alpha, np.zeros(M))
 
 
-def parabola(a, rows):
+def parabola(a, rows, _order=2):
     """E_n = 1/2 (a_n - n)^2 for the n-th row: least squares."""
     n = np.arange(10**6)[rows]
     return 0.5 * (a - n) ** 2, a - n, np.ones_like(a)
