@@ -8,6 +8,7 @@
     show(fig)           the picture; its text says what was drawn
     drawn(fig)          that text alone
     slider(draw, ...)   a drawing for each of several values, one range input
+    power(value)        2 × 10⁻⁵ for a table or a sentence
     source(f, ...)      library source as highlighted code
     table(rows, ...)    a small table of results
 
@@ -34,6 +35,7 @@ CLASS_COLOURS = (BLUE, VERMILION, GREEN)
 CLASS_MARKERS = ("o", "^", "s")
 CLASS_TEXT = ("#00639C", "#A84A00", "#00745A")  # dark enough for words
 PURPLE_TEXT = "#8C3F6B"
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 STYLE = {
     "figure.figsize": (6.4, 3.8),
@@ -283,6 +285,13 @@ def table(rows, header, caption):
         + "</tbody></table>"
     )
     return Output("\n".join(text), {"text/html": page})
+
+
+def power(value):
+    """A number's first digit and its power of ten: 2 × 10⁻⁵, or 10⁻⁵."""
+    digit, exponent = f"{value:.0e}".split("e")
+    raised = str(int(exponent)).translate(SUPERSCRIPT)
+    return f"10{raised}" if digit == "1" else f"{digit}\xa0×\xa010{raised}"
 
 
 def slider(draw, values, *, label, alt, start=0, panels=1):

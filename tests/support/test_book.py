@@ -144,6 +144,13 @@ def test_a_name_stands_at_its_line_in_a_readable_colour():
 # --- sliders -----------------------------------------------------------------
 
 
+def test_powers_of_ten_are_written_with_raised_digits():
+    """What is 1e-05 to a program is 10⁻⁵ to a reader."""
+    values = 1e-5, 1.8e-5, 9.7e-8, 2e12, 1.0
+    written = "10⁻⁵", "2 × 10⁻⁵", "10⁻⁷", "2 × 10¹²", "10⁰"
+    assert [book.power(v).replace("\xa0", " ") for v in values] == [*written]
+
+
 def test_same_drawing_same_bytes():
     """Twice in one process, and with the last digits of every number moved."""
     first = make()
