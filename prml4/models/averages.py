@@ -29,6 +29,7 @@ ROWS = 2**13  # averages, where a loop goes along the nodes
 NODES = 2**22  # of a grid for several classes, at most
 WIDE = 300.0  # standard deviations from which sigma is but a blurred step
 WIDEST = 1e5  # for other factors, where nodes would be too many
+SIDES = np.array([[-1.0], [1.0]])
 ROOT_TWO_PI = np.sqrt(2 * np.pi)
 
 
@@ -47,7 +48,8 @@ def logistic(mu, s2, t=1):
     for rows in (wide[k : k + 64] for k in range(0, wide.size, 64)):
         out[:, rows] = _blurred(m[rows], s[rows])
     ends = _ends(m[rest], s[rest])
-    out[:, rest] = _tilted(_log_sigmoid, m[rest], s[rest], *ends)
+    given = _log_sigmoid, m[rest], s[rest]
+    out[:, rest] = _tilted(*given, *ends, _step(s[rest]))
     out = np.where(sign * mu > 0, _mirrored(*out), out)
     out[1] *= sign
     return tuple(side.reshape(shape)[()] for side in out)
@@ -59,12 +61,12 @@ def _mirrored(L, d1, d2):
     return np.log1p(-np.exp(L)), odds * d1, -odds * (d2 + d1**2 * (1 + odds))
 
 
+@np.errstate(over="ignore", divide="ignore")  # -e^a, and what it leaves of p
 def log_concave(log_p, mu, s2, t=1):
     """ln Z = ln int p(t|a) N(a|mu, s2) da, d1, d2 for any p log-concave in a.
 
     log_p is a function of (a, t, order). Errors of ln Z, s d1 and s2 d2 are
-    absolute, 1e-11 for |mu| <= 40: q falls from its mode at least as fast as
-    the Gaussian does from mu.
+    absolute, 1e-11 for |mu| <= 40, and beyond it relative to them.
     """
     mu, s, t, shape = _arguments(mu, s2, t)
     if np.any(s > WIDEST):
@@ -75,9 +77,10 @@ def log_concave(log_p, mu, s2, t=1):
     for label in (0, 1):
         rows = np.flatnonzero(t == label)
         terms = partial(log_p, t=label, order=2)
-        mode, m = _mode(terms, mu[rows], s[rows]), np.sqrt(2 * FALL)
-        ends = mode - m, mode + m
-        out[:, rows] = _tilted(terms, mu[rows], s[rows], *ends, height=1.0)
+        given = terms, mu[rows], s[rows]
+        mode, width = _mode(*given)
+        step = np.minimum(_step(s[rows], 1.0), _step(0.0) * width)
+        out[:, rows] = _tilted(*given, *_reach(*given, mode, width), step)
     return tuple(side.reshape(shape)[()] for side in out)
 
 
@@ -88,13 +91,13 @@ def _log_sigmoid(a):
     return np.minimum(a, 0.0) - np.log1p(z), lack, -z / (1.0 + z) ** 2
 
 
-def _tilted(terms, mu, s, left, right, height=np.pi):
+def _tilted(terms, mu, s, left, right, step):
     """ln Z = ln int p N, d1 = E_q[l'], d2 = var_q[l'] + E_q[l''], l = ln p.
 
     terms(a) -> l, l', l''.
     """
     out = np.empty((3, mu.size))
-    for n, rows in _alike((right - left) / _step(s, height)):
+    for n, rows in _alike((right - left) / step):
         h = (right[rows] - left[rows]) / n
         x = left[rows, None] + h[:, None] * np.arange(n + 1)
         L, d, bend = terms(mu[rows, None] + s[rows, None] * x)
@@ -124,7 +127,8 @@ def _alike(need, least=1):
 
 
 def _mode(terms, mu, s):
-    """argmax_x ln p(mu + s x) - x^2 / 2, by Newton's method in a bracket.
+    """argmax_x ln p(mu + s x) - x^2 / 2, by Newton's method in a bracket; and
+    1 / sqrt of minus the curvature there.
 
     Where that takes too long, as by units of a down e^a, the bracket is halved,
     on a scale on which no exponent is far away.
@@ -133,18 +137,39 @@ def _mode(terms, mu, s):
     end = s * terms(mu)[1]
     low, high = np.minimum(end, 0), np.maximum(end, 0)
     for k in range(NEWTON + BISECTION):
+        _, slope, bend = terms(mu + s * x)
+        g, width = s * slope - x, 1 / np.sqrt(1 - s * s * bend)
+        moving &= np.abs(g) * width > 0.01
         if not moving.any():
             break
-        _, slope, bend = terms(mu + s * x)
-        g = s * slope - x
         low, high = np.where(g > 0, x, low), np.where(g > 0, high, x)
-        new = x + g / (1 - s * s * bend)
+        new = x + g * width**2
         inside = (low <= new) & (new <= high) & (k < NEWTON)
         half = np.sinh((np.arcsinh(low) + np.arcsinh(high)) / 2)
         new = np.where(inside, new, half)
-        last, x = x, np.where(moving, new, x)  # each stops by itself
-        moving &= np.abs(x - last) > 0.01
-    return x
+        x = np.where(moving, new, x)  # each stops by itself
+    return x, width
+
+
+def _reach(terms, mu, s, mode, width):
+    """Where q has fallen by e^-FALL: it falls from its mode at least as fast as
+    the Gaussian does from mu, and if it is narrow a bisection says how fast.
+    """
+    near, ends = np.array([mode, mode]), np.sqrt(2 * FALL) * SIDES + mode
+    narrow = width < 0.1
+    if narrow.any():
+
+        def log_q(x):
+            return terms(mu[narrow] + s[narrow] * x)[0] - x * x / 2
+
+        low, far = near[:, narrow], ends[:, narrow]
+        floor = log_q(low[0]) - FALL
+        for _ in range(30):
+            half = (low + far) / 2
+            beyond = log_q(half) < floor
+            low, far = np.where(beyond, low, half), np.where(beyond, half, far)
+        ends[:, narrow] = far
+    return ends
 
 
 def _blurred(mu, s):

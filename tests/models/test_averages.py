@@ -409,3 +409,42 @@ def test_the_mode_is_found_however_steep_the_slope_to_it(mu):
     assert log_Z == pytest.approx(peak, abs=10, rel=1e-9)
     assert d1 == pytest.approx(-np.exp(a), rel=0.1)
     assert np.isfinite(d2)
+
+
+@pytest.mark.parametrize("mu, s2", [(300, 1), (1000, 1e4), (45, 25), (1e5, 9)])
+def test_a_factor_that_leaves_next_to_nothing(mu, s2):
+    """e^{-e^a} at a = 300: q is narrow, and far from mu. Against mpmath about
+    the mode; sums on the Gaussian's own nodes gave ln Z = -2e60 at 1000."""
+    ends = [-200, -100, -50, -25, -12, -6, -3, 0, 3, 6, 12, 24]
+    with mp.workdps(40):
+        s = mp.sqrt(s2)
+        mode = mp.lambertw(s2 * mp.exp(mu)).real  # of mu - a
+        x, width = -mode / s, 1 / mp.sqrt(1 + mode)
+
+        def q(u):
+            z = x + width * u
+            return mp.exp(mode / s2 - mp.exp(mu + s * z) + log_n(z))
+
+        def log_n(z):
+            return (x * x - z * z) / 2
+
+        def moment(k):
+            return mp.quad(lambda u: u**k * q(u), ends)
+
+        Z, m = moment(0), moment(1) / moment(0)
+        log_Z = mp.log(Z * width / mp.sqrt(2 * mp.pi))
+        log_Z -= mode / s2 + x * x / 2
+        d1 = (x + width * m) / s
+        d2 = (width**2 * (moment(2) / Z - m * m) - 1) / s2
+    found = CLOGLOG.average(float(mu), float(s2), 0)
+    np.testing.assert_allclose(found[0], float(log_Z), rtol=1e-11)
+    np.testing.assert_allclose(found[1], float(d1), rtol=1e-10)
+    lost = 1e-15 * float(log_Z * d1)  # of exponents that large
+    np.testing.assert_allclose(found[2], float(d2), rtol=1e-9, atol=lost)
+
+
+def test_a_factor_of_no_size_at_all_is_silent():
+    """A prediction far away, with or without variance: warnings are errors."""
+    for s2 in (0.0, 1e-8, 1.0, 1e4):
+        p = CLOGLOG.predictive(np.array([-1e8, 1e8]), s2)
+        np.testing.assert_allclose(p, [[1, 0], [0, 1]], atol=1e-15)
