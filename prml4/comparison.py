@@ -162,7 +162,8 @@ def calibration(y, t, *, bins=10, z=1.96):
     if P.shape[1] != 2:
         raise ValueError(f"calibration is for two classes; got {P.shape[1]}")
     bins = validate.real("bins", bins)
-    if bins.ndim == 0 and not 1 <= bins == np.floor(bins) < np.inf:
+    number = bins.ndim > 0 or 1 <= bins == np.floor(bins) < np.inf
+    if not number or np.isnan(bins).any():
         raise ValueError(f"bins must be 1, 2, ..., or edges; got {bins}")
     edges = np.arange(1, bins) / bins if bins.ndim == 0 else np.sort(bins)
     return binned(P[:, 1], t, np.searchsorted(edges, P[:, 1], side="right"), z)

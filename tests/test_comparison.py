@@ -167,7 +167,7 @@ def test_predictions_all_equal_within_bins_leave_no_rest(rng):
     assert c.calibration < 0.005
 
 
-@pytest.mark.parametrize("bins", [0, -3, 2.5, np.nan, np.inf])
+@pytest.mark.parametrize("bins", [0, -3, 2.5, np.nan, np.inf, [0.5, np.nan]])
 def test_bins_that_are_none_are_refused(bins):
     """One bin is a bin."""
     with pytest.raises(ValueError, match="^bins must be 1, 2"):
