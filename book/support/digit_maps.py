@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from scipy import stats
 
 from prml4 import gp_ep, gp_laplace
 from prml4.models import data, kernels
@@ -72,6 +73,13 @@ def maps(method):
         for height in HEIGHTS
     ]
     return np.moveaxis(np.array(rows), -1, 0)
+
+
+def latent_density(F, at, C, c_star, c_ss):
+    """p(f_* = at | f) (S, n): noise-free regression, for every draw f."""
+    pull = np.linalg.solve(C, c_star)
+    wide = np.sqrt(c_ss - c_star.T @ pull)
+    return stats.norm.pdf(at, F @ pull, wide)
 
 
 def truth(C, t, likelihood, rng, draws, of=lambda F: F):

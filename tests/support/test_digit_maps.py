@@ -8,6 +8,7 @@ from support import digit_maps
 
 from prml4 import gp_ep, gp_laplace
 from prml4.models.likelihoods import PROBIT
+from prml4.studies import gp_truth
 
 # a few draws say that they are too few
 SHORT = pytest.mark.filterwarnings(
@@ -53,6 +54,20 @@ def test_stored_truths_have_errors():
     p, error = stored["predictions"]
     assert p.shape == (182,) and np.all((p >= 0) & (p <= 1))
     assert error.max() < 0.03
+
+
+def test_the_density_of_a_new_value_averages_the_likelihood(rng):
+    """Its average of the likelihood is what gp_truth predicts."""
+    C, c_star, F = (
+        np.eye(2) + 0.5,
+        np.array([[0.9], [0.2]]),
+        rng.normal(size=(3, 2)),
+    )
+    at = np.linspace(-9, 9, 1801)
+    p = digit_maps.latent_density(F, at, C, c_star, 1.5)
+    mean = 0.01 * p @ np.exp(PROBIT.log_p(at, np.ones(1801), 0)[0])
+    ahead = gp_truth.predictions(F, C, c_star, np.array([1.5]), PROBIT)
+    np.testing.assert_allclose(mean, ahead[:, 0], rtol=1e-9)
 
 
 def test_the_truth_of_two_latent_values_is_an_arcsine(rng):
