@@ -29,6 +29,7 @@ ROWS = 2**13  # averages, where a loop goes along the nodes
 NODES = 2**22  # of a grid for several classes, at most
 WIDE = 300.0  # standard deviations from which sigma is but a blurred step
 WIDEST = 1e5  # for other factors, where nodes would be too many
+HUGE = 1e300  # what stands for a slope or a curvature beyond all numbers
 SIDES = np.array([[-1.0], [1.0]])
 ROOT_TWO_PI = np.sqrt(2 * np.pi)
 
@@ -66,7 +67,7 @@ def log_concave(log_p, mu, s2, t=1):
     """ln Z = ln int p(t|a) N(a|mu, s2) da, d1, d2 for any p log-concave in a.
 
     log_p is a function of (a, t, order). Errors of ln Z, s d1 and s2 d2 are
-    absolute, 1e-11 for |mu| <= 40, and beyond it relative to them.
+    absolute, 1e-11 for |mu| <= 40; beyond it 1e-8, relative to them.
     """
     mu, s, t, shape = _arguments(mu, s2, t)
     if np.any(s > WIDEST):
@@ -134,11 +135,12 @@ def _mode(terms, mu, s):
     on a scale on which no exponent is far away.
     """
     x, moving = np.zeros_like(mu), np.ones(mu.shape, bool)
-    end = s * terms(mu)[1]
+    end = (s * terms(mu)[1]).clip(-HUGE, HUGE)
     low, high = np.minimum(end, 0), np.maximum(end, 0)
     for k in range(NEWTON + BISECTION):
         _, slope, bend = terms(mu + s * x)
-        g, width = s * slope - x, 1 / np.sqrt(1 - s * s * bend)
+        g = s * slope - x
+        width = 1 / np.sqrt(np.minimum(1 - s * s * bend, HUGE))
         moving &= np.abs(g) * width > 0.01
         if not moving.any():
             break
