@@ -1,4 +1,4 @@
-"""What became of random problems, and what each notebook takes, as tables."""
+"""What became of random problems, slips and error bars; seconds and memory."""
 
 import json
 import sys
@@ -72,6 +72,45 @@ def counts(title, places, labels):
     yield from table(header, rows, [5, *[2] * (len(header) - 1)])
 
 
+class ErrorBars(Assembled):
+    """How many error bars cover the truth."""
+
+    def markdown(self):
+        """One row for each kind of problem and method."""
+        path = RESULTS / "error_bars.json"
+        if not path.exists():
+            yield "No error bar has been tried yet."
+            return
+        report = json.loads(path.read_text("utf-8"))
+        keys = "bars", "cover", "farthest", "warned", "warned that cover"
+        rows = [[k, *map(v.get, keys)] for k, v in report["kinds"].items()]
+        yield (
+            f"Of {report['problems']} problems of each kind, with seed "
+            f"{report['seed']}; *farthest* is in stated errors:"
+        )
+        yield ""
+        header = ["Problem, method", *keys]
+        yield from table(header, rows, [5, *[2] * len(keys)])
+
+
+class PlantedSlips(Assembled):
+    """Which slips of the notes the unit tests find in the library."""
+
+    def markdown(self):
+        """How many, and those that were missed."""
+        path = RESULTS / "slips.json"
+        if not path.exists():
+            yield "No slip has been planted yet."
+            return
+        tried = json.loads(path.read_text("utf-8"))
+        missed = [slip for slip, found in tried.items() if not found]
+        yield (
+            f"Of {len(tried)} slips the tests of the module found "
+            f"{len(tried) - len(missed)}, and missed "
+            f"{', '.join(missed) or 'none'}. Planted were {', '.join(tried)}."
+        )
+
+
 class Times(Assembled):
     """Seconds and memory of `make times`, by notebook."""
 
@@ -95,5 +134,7 @@ class Times(Assembled):
 def setup(app):
     """Register with Sphinx."""
     app.add_directive("campaigns", Campaigns)
+    app.add_directive("error-bars", ErrorBars)
+    app.add_directive("planted-slips", PlantedSlips)
     app.add_directive("times", Times)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,19 +6,25 @@ Posteriors of 1 to 12 weights under narrow and wide priors: Gaussian noise,
 where all is known in closed form, and logistic regression, by a grid, where a
 plane may separate the classes. Of the error bars that come without a warning
 nine in ten must cover the truth when doubled, for the means of chains and for
-the evidence by importance sampling; else exit 1.
+the evidence by importance sampling; else exit 1. Counts go to
+benchmarks/results/error_bars.json.
 """
 
 import argparse
+import json
 import sys
 import warnings
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from prml4 import bayes_logistic, evidence
 from prml4.models.covariance import log_gaussian
 from prml4.numerics import cubature, sampling
+from tools import journal
+
+RESULTS = Path(__file__).parents[2] / "benchmarks/results/error_bars.json"
 
 
 def gaussian(rng):
@@ -83,7 +89,7 @@ def bars(rng, make, n):
 
 
 def main():
-    """Print the counts; whether enough is covered."""
+    """Print and keep the counts; whether enough is covered."""
     asked = argparse.ArgumentParser()
     asked.add_argument("--problems", type=int, default=100)
     asked.add_argument("--draws", type=int, default=400)
@@ -94,14 +100,23 @@ def main():
             rng = np.random.default_rng([asked.seed, k])
             for kind, gaps, warned in bars(rng, make, asked.draws):
                 found.setdefault(kind, ([], []))[warned].extend(np.abs(gaps))
-    good = True
-    for kind, (plain, warned) in found.items():
-        plain, warned = np.array(plain), np.array(warned)
-        good &= np.sum(plain < 2) >= 0.9 * len(plain)
-        said = f"{kind}: {np.sum(plain < 2)} of {len(plain)} error bars cover"
-        print(f"{said} when doubled, the farthest {max(plain, default=0):.1f}")
-        print(f"    with a warning {np.sum(warned < 2)} of {len(warned)}")
-    return good
+    kinds = {kind: counted(*gaps) for kind, gaps in found.items()}
+    text = json.dumps(vars(asked) | {"kinds": kinds}, indent=1)
+    print(text)
+    journal.write(RESULTS, text + "\n")
+    return all(k["cover"] >= 0.9 * k["bars"] for k in kinds.values())
+
+
+def counted(plain, warned):
+    """How many error bars cover the truth when doubled, and the farthest."""
+    plain, warned = np.array(plain), np.array(warned)
+    return {
+        "bars": len(plain),
+        "cover": int(np.sum(plain < 2)),
+        "farthest": round(float(max(plain, default=0)), 1),
+        "warned": len(warned),
+        "warned that cover": int(np.sum(warned < 2)),
+    }
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from tests.campaigns import __main__ as campaigns
+from tests.campaigns import error_bars, slips
 from theme import reliable
 
 SOME = "--problems 12 --well 4".split()
@@ -96,6 +97,30 @@ def test_the_page_prints_what_is_in_the_file(monkeypatch, tmp_path):
     assert "24 problems of any kind were tried, and 8 that are" in text
     assert "Of the former 2 failed, of the latter none." in text
     assert "* - logistic regression\n  - 12\n  - 7\n  - 5\n  - 1\n" in text
+
+
+def test_error_bars_and_slips_are_shown(monkeypatch, tmp_path):
+    """Counts as they are in the files; the slips that were missed by name."""
+    monkeypatch.setattr(reliable, "RESULTS", tmp_path)
+    assert "No error bar" in lines(reliable.ErrorBars)
+    assert "No slip" in lines(reliable.PlantedSlips)
+    kinds = {"Gaussian, chain": error_bars.counted([0.5, 3.04, 1.9], [2.5])}
+    report = {"problems": 4, "seed": 7, "kinds": kinds}
+    (tmp_path / "error_bars.json").write_text(json.dumps(report))
+    text = lines(reliable.ErrorBars)
+    assert "Of 4 problems of each kind, with seed 7" in text
+    assert "* - Gaussian, chain\n  - 3\n  - 2\n  - 3.0\n  - 1\n  - 0\n" in text
+    (tmp_path / "slips.json").write_text('{"A1": true, "B2": false}')
+    text = lines(reliable.PlantedSlips)
+    assert "Of 2 slips" in text and "found 1, and missed B2." in text
+
+
+@pytest.mark.parametrize("slip", slips.SLIPS)
+def test_each_slip_has_its_place_in_the_library(slip):
+    """Once, and in a module with tests; a new text of it must be told."""
+    path, text = slips.planted(slip)
+    compile(text, str(path), "exec")
+    assert slips.tests_of(path).exists()
 
 
 def test_times_are_shown_with_their_sum(monkeypatch, tmp_path):
