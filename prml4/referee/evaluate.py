@@ -1,7 +1,7 @@
 """The printed formula with numbers for its symbols.
 
     evaluate(tex, given)   every statement of a display: the values of its
-                           members, or the reasons why they have none
+                           members; a TexError says why one has none
 
 What a reader knows from type is held to: bold small letters are columns, bold
 capitals matrices, all others numbers, and shapes must fit. f(x) applies f if f
@@ -59,7 +59,7 @@ PLAIN = {
 class Member:
     """What one member of a statement is."""
 
-    value: object  # an array, free indices first; Eye, Zero; or a TexError
+    value: object  # an array, free indices first; or Eye, Zero
     noise: tuple  # relative and absolute error of derivatives, integrals, ...
     size: float  # the largest term that was added up in it
     constant: bool  # without any symbol, such as 0
@@ -170,8 +170,6 @@ class Evaluator:
         if primes:
             return self.differentiated(sym, env)
         key = f"{style}:{name}" if style else name
-        if key == "bf:I" and len(items) == 1:
-            return key, np.eye(int(self.ev(items[0], env))), []
         if key in DEFAULT and (not items or style == "cal"):
             return key, DEFAULT[key], items
         tail = "".join(x or "?" for x in labels)
@@ -342,13 +340,6 @@ class Evaluator:
                 cells[i][j] = c * np.eye(high[i], wide[j])
         return column(np.block(cells))
 
-    def _cases(self, rows, env):
-        for value, sides, relations in rows:
-            sides = [[s] for s in sides]
-            if not relations or self.holds(sides, relations, env):
-                return self.ev(value, env)
-        raise Mismatch("no case applies")
-
     # -- functions --
 
     def _maybe(self, sym, call, product, env):
@@ -498,10 +489,7 @@ class Evaluator:
         def f(x):
             here = env.put(letter, sign * x)
             here = env.at(letter, round(x)) if index else here
-            try:
-                return plain(self.ev(body, here))
-            except Mismatch:  # a sequence is known only so far
-                return np.nan
+            return plain(self.ev(body, here))
 
         found = limit_of(f, np.inf if np.isinf(to) else to)
         found = found.value, float(np.max(found.error))
@@ -533,26 +521,22 @@ class Evaluator:
     def mean(self, name, law, args, env):
         """E[x], or cov[x, y] = E[x y^T] - E[x] E[y]^T."""
         first, last = args[0], args[-1]
-        one = self.weighted(lambda here: self.ev(first, here), law, env)
+        one = self.weighted(first, law, env)
         if name == "E":
             return one
-        two = self.weighted(lambda here: self.ev(last, here), law, env)
-
-        def product(here):
-            return mul(self.ev(first, here), turned(self.ev(last, here)))
-
-        both = self.weighted(product, law, env)
+        both = self.weighted(("mul", None, first, ("T", last)), law, env)
+        two = self.weighted(last, law, env)
         return self.added(both, mul(-1.0, mul(one, turned(two))))
 
-    def weighted(self, f, law, env):
-        """sum_s weight_s f(point s)"""
+    def weighted(self, node, law, env):
+        """sum_s weight_s times the value at point s."""
         total, keys = Zero(), {}
         for name in law.points:
             bold = f"bf:{name}"
             keys[name] = bold if bold in self.given else spelled(name)
         for i, w in enumerate(law.weights):
             here = {keys[k]: p[i] for k, p in law.points.items()}
-            term = f(Env({**env.over, **here}, env.loops))
+            term = self.ev(node, Env({**env.over, **here}, env.loops))
             total = add(total, mul(float(w), term))
         return total
 
@@ -768,8 +752,6 @@ def spelled(key):
         return key.removesuffix("_")  # lambda_ is printed \lambda
     if "\\" not in key:
         return key
-    if key[-1] == "_":
-        return spelled(key[:-1]) + "_"
     _, name, style, items, _ = Parser(tokens_of(key)).symbol(calls=False)
     tail = "_" * bool(items) + "".join(map(label, items))
     return f"{style}:{name}{tail}"
@@ -814,10 +796,7 @@ def statement(e, nodes, relations, quantified):
         if odd:
             odd = ", ".join(sorted(odd))
             raise Syntax(f"the index {odd} stands on one side only")
-    try:
-        places = [p for env in points for p in e.places(free, nodes, env)]
-    except Unbound as why:
-        places = why
+    places = [p for env in points for p in e.places(free, nodes, env)]
     shape = (len(points),) * any(p.over for p in points)
     members = tuple(member(e, n, places, shape) for n in nodes)
     return Statement(members, tuple(relations))
@@ -866,15 +845,11 @@ def member(e, node, places, shape):
     """The value of one member at all its places."""
     e.size, e.doubts = 0.0, {}
     try:
-        if isinstance(places, TexError):
-            raise places
         with np.errstate(all="ignore"):
             values = [e.ev(node, here) for here in places]
             value = stacked(values, places, shape)
-    except TexError as why:
-        value = why
     except (np.linalg.LinAlgError, OverflowError) as why:
-        value = Mismatch(str(why))
+        raise Mismatch(str(why)) from why
     return Member(value, e.noise(), e.size, constant(node))
 
 

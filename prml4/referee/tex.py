@@ -11,7 +11,7 @@ r"""The grammar of the printed formulas: TeX -> tokens -> statements -> trees.
     fn name power args | mean name label args separators
     over kind heads condition top body | int ends variable body
     diff variables body | nabla body | lim variable to body | at body var value
-    rel op a b | cases rows | block rows
+    rel op a b | block rows
 
 Spaces speak: f(x) applies f, a\,(b + c) multiplies. What has two readings, or
 none, raises `Syntax` and says which.
@@ -235,8 +235,6 @@ class Parser:
         """The tokens of a macro's argument."""
         self.skip()
         t = self.next()
-        if t in STYLES or t in ACCENTS:
-            return [t, "{", *self.argument(), "}"]
         if t != "{":
             return [t]
         level, start = 1, self.i
@@ -468,21 +466,19 @@ class Parser:
         return ("int", ends, self.symbol(calls=False), body)
 
     def matrix(self, kind):
-        """Block matrices, determinants, cases."""
-        if kind not in ("pmatrix", "vmatrix", "cases", "bmatrix"):
+        """Block matrices and determinants."""
+        if kind not in ("pmatrix", "vmatrix", "bmatrix"):
             raise Syntax(f"environment {kind}")
         start = self.i
         while self.tok and self.tok[:4] != r"\end":
             self.next()
         rows = [
-            [cell for cell, _ in split(row, {"&"})]
+            [tree(cell) for cell, _ in split(row, {"&"})]
             for row, _ in split(self.toks[start : self.i], {ROW})
             if row
         ]
         self.next()
-        if kind == "cases":
-            return ("cases", [case(*row) for row in rows])
-        node = ("block", [[tree(cell) for cell in row] for row in rows])
+        node = ("block", rows)
         return ("fn", "det", None, [node]) if kind == "vmatrix" else node
 
     # functions and symbols
@@ -578,8 +574,6 @@ class Parser:
             up = [x for x in self.argument() if x != "SP"]
             if mark == "_":
                 items += indices(up)
-            elif set(up) == {"'"}:
-                primes += len(up)
             elif upper_label(up):
                 tail += "_" + upper_label(up)
             elif up[0] == "(" and up[-1] == ")":
@@ -625,12 +619,6 @@ def derivative(d, order, bottom, body):
     if len(variables) != order:
         raise Syntax("the orders of the derivative differ")
     return ("diff", variables, body)
-
-
-def case(value, condition):
-    """(value, sides, relations) of one row of cases."""
-    sides, relations = chain([t for t in condition if not is_prose(t)])
-    return tree(value), [tree(s) for s in sides], relations
 
 
 def closed_product(head, body):
