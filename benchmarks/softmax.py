@@ -158,7 +158,7 @@ def main():
         sizes = [(10**4, 10, 3), (10**4, 64, 3)]
     else:
         how = {"threads": [1, 2], "seconds": 5}
-        sizes = [(10**4, 10, 3), (10**5, 10, 10)]
+        sizes = [(10**4, 10, 3), (10**4, 64, 3), (10**5, 10, 10)]
         sizes += [(10**5, 64, 3), (10**5, 64, 10)]
     found = [c for size in sizes for c in cells(*size, **how)]
     if not quick:
