@@ -340,6 +340,13 @@ class Evaluator:
                 cells[i][j] = c * np.eye(high[i], wide[j])
         return column(np.block(cells))
 
+    def _cases(self, rows, env):
+        for value, sides, relations in rows:
+            sides = [[s] for s in sides]
+            if not relations or self.holds(sides, relations, env):
+                return self.ev(value, env)
+        raise Mismatch("no case applies")
+
     # -- functions --
 
     def _maybe(self, sym, call, product, env):

@@ -11,7 +11,7 @@ r"""The grammar of the printed formulas: TeX -> tokens -> statements -> trees.
     fn name power args | mean name label args separators
     over kind heads condition top body | int ends variable body
     diff variables body | nabla body | lim variable to body | at body var value
-    rel op a b | block rows
+    rel op a b | cases rows | block rows
 
 Spaces speak: f(x) applies f, a\,(b + c) multiplies. What has two readings, or
 none, raises `Syntax` and says which.
@@ -466,19 +466,21 @@ class Parser:
         return ("int", ends, self.symbol(calls=False), body)
 
     def matrix(self, kind):
-        """Block matrices and determinants."""
-        if kind not in ("pmatrix", "vmatrix", "bmatrix"):
+        """Block matrices, determinants, cases."""
+        if kind not in ("pmatrix", "vmatrix", "cases", "bmatrix"):
             raise Syntax(f"environment {kind}")
         start = self.i
         while self.tok and self.tok[:4] != r"\end":
             self.next()
         rows = [
-            [tree(cell) for cell, _ in split(row, {"&"})]
+            [cell for cell, _ in split(row, {"&"})]
             for row, _ in split(self.toks[start : self.i], {ROW})
             if row
         ]
         self.next()
-        node = ("block", rows)
+        if kind == "cases":
+            return ("cases", [case(*row) for row in rows])
+        node = ("block", [[tree(cell) for cell in row] for row in rows])
         return ("fn", "det", None, [node]) if kind == "vmatrix" else node
 
     # functions and symbols
@@ -619,6 +621,12 @@ def derivative(d, order, bottom, body):
     if len(variables) != order:
         raise Syntax("the orders of the derivative differ")
     return ("diff", variables, body)
+
+
+def case(value, condition):
+    """(value, sides, relations) of one row of cases."""
+    sides, relations = chain([t for t in condition if not is_prose(t)])
+    return tree(value), [tree(s) for s in sides if relations], relations
 
 
 def closed_product(head, body):

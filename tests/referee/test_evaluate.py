@@ -64,6 +64,14 @@ def value(tex, **names):
             np.c_[np.eye(3), x],
         ),
         (r"\begin{vmatrix}2&1\\1&3\end{vmatrix}", 5.0),
+        (
+            r"\sum_n\begin{cases}t_n&\text{if }t_n<1\\7&\text{else}\end{cases}",
+            t[t < 1].sum() + 7 * (t >= 1).sum(),
+        ),
+        (
+            r"\begin{cases}N&x_1<-9\\-N&x_1\ge -9\end{cases}",
+            -4.0,
+        ),
         (r"\operatorname{diag}(\mathbf x)", np.diag(x)),
         (r"\mathbf x\otimes\mathbf u", np.kron(x, u)),
     ],
