@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.linalg import LinAlgError, cholesky
+from numpy.linalg import LinAlgError
 
 from prml4 import logistic
 from prml4.models.dispersion import (
@@ -518,10 +518,4 @@ def standard_errors(fit, Phi, t=None):
 def inverse_root(fit, Phi, t=None):
     """L^{-1} with L L^T = H, H as in `curvature`: there must be a minimum."""
     H = curvature(validate.at_minimum(fit), Phi, t)
-    try:
-        return newton.forward(cholesky(H))
-    except LinAlgError:
-        raise ValueError(
-            "fit must have a minimum for its curvature to be a variance; got "
-            "a singular one"
-        ) from None
+    return descent.variance_root(H)

@@ -14,11 +14,10 @@ from functools import partial
 from math import tanh
 
 import numpy as np
-from numpy.linalg import cholesky
 
 from prml4.models.likelihoods import LOGISTIC, Likelihood
 from prml4.numerics import descent, validate
-from prml4.numerics.newton import ROUNDING, NotConverged, forward
+from prml4.numerics.newton import ROUNDING, NotConverged
 from prml4.numerics.result import Result
 from prml4.numerics.separation import between, complain, separation, verdict
 from prml4.numerics.special import log_sigmoid, sigmoid, sigmoid_prime
@@ -159,7 +158,7 @@ def log_odds_variance(fit, Phi, new):
     H is that of the fit, from its Phi.
     """
     _, new = validate.prediction(validate.at_minimum(fit), new)
-    half = forward(cholesky(curvature(fit, Phi)), new.T)
+    half = descent.variance_root(curvature(fit, Phi)) @ new.T
     return np.sum(half**2, axis=0)
 
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from prml4 import logistic
 from prml4.models.dispersion import BERNOULLI
@@ -341,13 +340,14 @@ def standard_errors(fit, *, expected=True):
     """Square roots of the diagonal of F^{-1}, or H^{-1}: (M,) or (M + 1,)."""
     fit = validate.at_minimum(fit)
     H = fit.information if expected else fit.H
-    return np.sqrt(np.diag(cho_solve(cho_factor(H), np.eye(len(H)))))
+    return np.sqrt(np.sum(descent.variance_root(H) ** 2, axis=0))
 
 
 def influence(fit, phi, t):
     """dw/dc = -H^{-1} grad E_new, c = 0 the weight of a new row (phi, t)."""
     _, d = fit.likelihood.log_p(phi @ fit.w, t, 1)
-    return d * cho_solve(cho_factor(fit.H), phi)
+    root = descent.variance_root(fit.H)
+    return d * (root.T @ (root @ phi))
 
 
 # Groups: k_j successes among n_j trials with the same phi_j.

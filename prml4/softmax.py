@@ -402,5 +402,6 @@ def standard_errors(fit, Phi):
     validate.at_minimum(validate.fitted(fit, SoftmaxFit))
     K, M = fit.W.shape
     T, _ = _basis(fit.reference, K)
-    C = descent.inverse(curvature(fit, Phi)).reshape(K - 1, M, K - 1, M)
+    root = descent.variance_root(curvature(fit, Phi))
+    C = (root.T @ root).reshape(K - 1, M, K - 1, M)
     return np.sqrt(np.einsum("kj,jmlm,kl->km", T, C, T))

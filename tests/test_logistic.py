@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brute, fmin
 
-from prml4 import logistic
+from prml4 import glm, logistic, probit, softmax
 from prml4.models.data import challenger
+from prml4.models.dispersion import BERNOULLI
 from prml4.models.likelihoods import LOGISTIC
 from prml4.numerics import newton
 from prml4.numerics.separation import SeparableDataWarning, separation
@@ -515,6 +516,23 @@ def test_separated_classes_have_no_standard_errors(data):
         logistic.standard_errors(fit, Phi)
     with pytest.raises(ValueError, match="fit must have a minimum"):
         logistic.log_odds_variance(fit, Phi, Phi)
+
+
+@pytest.mark.parametrize("module", [logistic, softmax, probit, glm])
+def test_a_feature_far_from_zero_has_errors_or_says_why_not(data, module):
+    """As exact as those of the feature about its mean; at 1e7 the curvature
+    has no digits for them."""
+    Phi, t = data
+    more = (BERNOULLI,) if module is glm else ()
+
+    def slope(offset):
+        X = Phi[:, :2] + [0, offset]
+        at = (X,) if module is not probit else ()
+        return module.standard_errors(module.fit(X, t, *more), *at)[..., 1]
+
+    np.testing.assert_allclose(slope(1e3), slope(0), rtol=1e-8)
+    with pytest.raises(ValueError, match="nearly dependent, or far from 0"):
+        slope(1e7)
 
 
 @pytest.mark.parametrize("bias", [5.25, 50.0, 500.0])

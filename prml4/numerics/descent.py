@@ -291,6 +291,19 @@ def inverse(S):
     return root.T @ root
 
 
+def variance_root(H):
+    """L^{-1} with L L^T = H, so that its squares are variances; or a ValueError
+    where nearly dependent columns leave H no digits for them."""
+    share = smallest_share(H)
+    if not share >= DEPENDENT:
+        raise ValueError(
+            "the curvature must leave each weight a share of its own to be a "
+            f"variance; got {share:.0e}: the columns are nearly dependent, or "
+            "far from 0; subtract their means, or leave one out"
+        )
+    return forward(cholesky(H))
+
+
 def gradient_descent(gradient, w0, *, rate, steps):
     """w <- w - rate grad E(w), PRML (3.22) with all rows; (steps + 1, M)."""
     path = np.empty((steps + 1, len(w0)))
