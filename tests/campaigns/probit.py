@@ -57,6 +57,8 @@ def theta(found, objective, t, base, way):
         at, alpha = np.append(found.w, found.epsilon), objective.alpha
         data = objective.Phi, t, base, objective.weights
         g = probit.joint_gradient(at, *data) + np.append(alpha * found.w, 0)
+        # where all f are 1/2, E does not depend on epsilon: that is rounding
+        g[-1] *= abs(g[-1]) > 1e-15 * len(t)
         H = probit.joint_hessian(at, *data) + np.diag(np.append(alpha, 0))
     definite = newton.smallest_share(H) > descent.DEPENDENT
     return g, H if definite else found.information
