@@ -34,7 +34,7 @@ def picture(cells, at):
         ax.set_yticks(range(len(cells)), [problem(cell) for cell in cells])
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="y")
-        ax.set_xlabel("time, as a multiple of the bound")
+        ax.set_xlabel("time, as a multiple of the bound", loc="right")
         ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=5,
                   columnspacing=1, handletextpad=0.1)  # fmt: skip
         page = figures.page(fig, spoken(cells, at))
@@ -54,12 +54,12 @@ def problem(cell):
 def spoken(cells, at):
     """What the picture shows, in a sentence."""
     ours = sorted(cell["prml4"] / cell["bound"] for cell in cells)
-    text = f"{len(cells)} rows, {at}: prml4 takes {ours[0]:.2g} to "
-    text += f"{ours[-1]:.2g} times the bound"
+    text = f"{len(cells)} rows, {at}: prml4 takes {ours[0]:.2f} to "
+    text += f"{ours[-1]:.2f} times the bound"
     pairs = [cell["ratio"] for cell in cells if "ratio" in cell]
     if pairs:
         text += (
-            f"; the fastest peer takes {min(pairs):.2g} to "
-            f"{max(pairs):.2g} times as long as prml4"
+            f"; the fastest peer takes {min(pairs):.2f} to "
+            f"{max(pairs):.2f} times as long as prml4"
         )
     return f"{text}."

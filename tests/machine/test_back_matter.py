@@ -210,7 +210,7 @@ def test_speed_is_drawn(book, tmp_path):
     cell = {"data": "any", "peers": peers, "fastest": "scikit-learn lbfgs"}
     text = speed(tmp_path, "logistic", cell, [])
     picture = text.partition("```{raw} html\n")[2].partition("\n```\n")[0]
-    assert "prml4 takes 2 to 2 times the bound; the fastest" in picture
+    assert "prml4 takes 2.04 to 2.04 times the bound; the fastest" in picture
     assert ">any, 100\u202f000 × 50<" in picture and ">prml4<" in picture
     assert ">scikit-learn<" in picture and "GPy" not in picture
 
