@@ -17,6 +17,7 @@ from sphinx.environment.collectors.toctree import TocTreeCollector
 STEM = re.compile(r"book/(\d\d)_\w+$")
 # a sentence in a notebook, and on its page the widget of theme/NAME.html
 WIDGET = re.compile(r'<div data-widget="(\w+)">')
+CAPTION = re.compile(r"<figcaption>([^<.:]*)(.*)</figcaption>", re.DOTALL)
 # pages without a number whose equations are cited: (G.1), G for Gauss
 LETTERS = {"book/back/identities": "G"}
 # what the pages load of three packages, and where they look for it
@@ -126,12 +127,29 @@ def mark_opening(app, doctree):
 
 
 def put_widgets(app, doctree):
-    """Where a notebook says what can be touched on the page, put it there."""
-    for node in doctree.findall(nodes.raw):
+    """Where a notebook says what can be touched on the page, put it there.
+
+    It is a figure, with a number like all others, and can be referred to.
+    """
+    labels = app.env.get_domain("std").anonlabels
+    for node in list(doctree.findall(nodes.raw)):
         if found := WIDGET.match(node.astext()):
             path = Path(app.confdir, "theme", f"{found[1]}.html")
             app.env.note_dependency(str(path))
-            node.children = [nodes.Text(path.read_text(encoding="utf-8"))]
+            text = path.read_text(encoding="utf-8")
+            title, rest = CAPTION.search(text).groups()
+            name = f"{found[1]}-widget"
+            figure = nodes.figure(ids=[name], names=[name], classes=["widget"])
+            figure += html(CAPTION.sub("", text))
+            # without words that are no HTML there is no number
+            figure += nodes.caption("", "", nodes.Text(title), html(rest))
+            node.parent.replace(node, figure)
+            labels[name] = app.env.docname, name
+
+
+def html(text):
+    """What is written into the page as it is."""
+    return nodes.raw("", text, format="html")
 
 
 def repair_body(app, pagename, templatename, context, doctree):

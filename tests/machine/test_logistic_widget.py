@@ -275,14 +275,16 @@ def test_points_follow_the_mouse_and_the_finger(visit, touch):
 
 
 @pytest.mark.browser
-def test_without_scripts_it_is_a_sentence_and_on_paper_nothing(visit):
+def test_without_scripts_a_sentence_and_on_paper_a_picture(visit):
     _, box = visit(java_script_enabled=False)
     assert "That needs JavaScript" in box.inner_text()
     assert box.locator("svg, button").count() == 0
     view, box = visit()
     assert box.bounding_box()["height"] < 0.7 * 900
     view.emulate_media(media="print")
-    assert not box.is_visible()
+    assert box.locator("svg[role]").first.is_visible()
+    assert box.locator(":is(button, input, .keys):visible").count() == 0
+    assert "Figure 7." in box.locator("figcaption").inner_text()
 
 
 def test_the_scripts_are_small():

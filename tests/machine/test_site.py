@@ -172,6 +172,11 @@ SHIFTS = """() => new Promise(done => {
   ).observe({type: 'layout-shift', buffered: true});
   setTimeout(() => done(sum), 500);
 })"""
+PAPER = 612  # pixels between the margins
+BESIDE_PAPER = """wide => [...document.querySelectorAll(
+  '.bd-article :is(table, svg, img, div.math, mjx-math, pre)')].filter(
+    e => e.checkVisibility() && e.getBoundingClientRect().right > wide + 4)
+  .map(e => e.outerHTML.slice(0, 200))"""
 CUT = """() => {
   const out = [], wide = '.bd-article :is(div.math > mjx-container, ' +
     'div.cell_input pre, .cell_output pre, .cell_output .text_html)';
@@ -187,7 +192,9 @@ CUT = """() => {
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("page", ["book/07_logistic", "book/intro"])
+@pytest.mark.parametrize(
+    "page", ["book/07_logistic", "book/16_gaussian_process", "book/intro"]
+)
 def test_pages_are_light_and_nothing_moves(visit, page):
     """At most 1.5 MB beside the page; what is drawn stays where it is."""
     view, seen = visit(page), set()
@@ -204,11 +211,14 @@ def test_pages_are_light_and_nothing_moves(visit, page):
 @pytest.mark.browser
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_nothing_is_cut(visit, chapter):
-    """Every display, output and line of code is whole in the wide window."""
+    """Displays, outputs and code are whole in the wide window, and on paper."""
     view = visit(f"book/{chapter}")
     view.locator(".mode [value=audit]").evaluate("button => button.click()")
     unfold(view)
     assert view.evaluate(CUT) == []
+    view.set_viewport_size({"width": PAPER, "height": 900})
+    view.emulate_media(media="print")
+    assert view.evaluate(BESIDE_PAPER, PAPER) == []
 
 
 @pytest.mark.browser
@@ -378,6 +388,8 @@ def test_formulas_are_there_before_anybody_scrolls(visit):
 def test_the_keyboard_is_seen(visit, page, theme):
     """Whatever has the focus has an outline that differs from its ground."""
     view = visit(page, color_scheme=theme)
+    if view.locator(".math").count():
+        typeset(view)
     controls = view.locator(FOCUSABLE).element_handles()
     view.keyboard.press("Tab")  # from here on the focus is shown
     seen = 0

@@ -15,6 +15,7 @@ from prml4.studies import clutter
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSETS, SITE = ROOT / "theme/assets", ROOT / "_build/html/book"
+PAPER = 612  # pixels between the margins
 PAGES = {"gp": "16_gaussian_process", "ep": "18_ep"}
 
 
@@ -287,7 +288,8 @@ def visit(opened):
     def goto(name, width=1300, link="", **options):
         view = opened(SITE / f"{PAGES[name]}.html", link, width, **options)
         figure = view.locator("figure.widget")
-        if options.get("java_script_enabled", True):
+        if options.get("java_script_enabled", True):  # nothing moves after it
+            view.wait_for_selector("html[data-math=typeset]", timeout=60_000)
             figure.locator("svg path.axis").first.wait_for()
             figure.scroll_into_view_if_needed()
         return figure
@@ -465,6 +467,25 @@ def test_without_scripts_a_sentence_and_on_paper_nothing(visit, name):
     assert figure.locator("button, input, svg").count() == 0
     figure.page.emulate_media(media="print")
     assert not figure.is_visible()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", PAGES)
+def test_paper_shows_the_picture_and_its_number(visit, name):
+    """As the page begins; nothing that can be pressed is printed."""
+    figure = visit(name)
+    wide = figure.locator("svg[role]").first.bounding_box()["width"]
+    figure.page.set_viewport_size({"width": PAPER, "height": 900})
+    figure.page.emulate_media(media="print")
+    assert figure.locator(".controls:visible, input:visible").count() == 0
+    box = figure.locator("svg[role]").first.bounding_box()
+    assert 200 < box["width"] <= PAPER < wide
+    for point in figure.locator("button.point").all():
+        place = point.bounding_box()
+        assert box["x"] < place["x"] + 22 < box["x"] + box["width"]
+        assert box["y"] < place["y"] + 22 < box["y"] + box["height"]
+    number = f"Figure {int(PAGES[name][:2])}."
+    assert number in figure.locator("figcaption").inner_text()
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -148,7 +148,7 @@ window.EP = (() => {
 })();
 
 document.addEventListener("DOMContentLoaded", () => {
-  const figure = document.querySelector("[data-widget=ep]");
+  const figure = document.getElementById("ep-widget");
   if (!figure) return;
   const {written, steps, plot, points} = Widget;
   figure.querySelector("figcaption").insertAdjacentHTML("beforebegin", `

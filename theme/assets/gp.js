@@ -91,7 +91,7 @@ window.GP = (() => {
 })();
 
 document.addEventListener("DOMContentLoaded", () => {
-  const figure = document.querySelector("[data-widget=gp]");
+  const figure = document.getElementById("gp-widget");
   if (!figure) return;
   const {written, steps, plot, points, still} = Widget;
   const slide = (name, text, low, high) => `<label class="slide"><span>${text

@@ -99,7 +99,7 @@ window.bookLogistic = (() => {
 })();
 
 document.addEventListener("DOMContentLoaded", () => {
-  const figure = document.querySelector("figure[data-widget=logistic]");
+  const figure = document.getElementById("logistic-widget");
   if (!figure) return;
   const box = document.createElement("div");
   const STEP = 1 / 8, END = 4, UNIT = 48; // of the plane; pixels per unit

@@ -10,6 +10,7 @@ window.Widget = (() => {
   function plot(svg, x, y, {xticks = [], yticks = [], xlabel = "",
       ylabel = "", left = 44, bottom = 40} = {}) {
     const [wide, high, top, right] = [svg.clientWidth, svg.clientHeight, 8, 10];
+    svg.setAttribute("viewBox", `0 0 ${wide} ${high}`); // paper is narrower
     const [w, h] = [wide - left - right, high - top - bottom];
     const X = at => left + (at - x[0]) / (x[1] - x[0]) * w;
     const Y = at => top + (y[1] - at) / (y[1] - y[0]) * h;
@@ -66,6 +67,7 @@ window.Widget = (() => {
     const make = i => {
       const button = document.createElement("button");
       button.type = "button";
+      button.className = "point"; // out of the flow, whose size is asked
       button.addEventListener("focus", () => of.choose(i));
       button.addEventListener("keydown", event => {
         const arrow = ARROWS[event.key];
@@ -94,7 +96,8 @@ window.Widget = (() => {
         while (buttons.length > of.count()) buttons.pop().remove();
         buttons.forEach((button, i) => {
           const [px, py] = of.place(i);
-          button.style.transform = `translate(${px - 22}px, ${py - 22}px)`;
+          button.style.left = `calc(${100 * px / stage.clientWidth}% - 22px)`;
+          button.style.top = `calc(${100 * py / stage.clientHeight}% - 22px)`;
           button.className = `point ${of.kind(i)}`;
           button.classList.toggle("chosen", i == chosen);
           button.setAttribute("aria-label", of.name(i));
