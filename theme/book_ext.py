@@ -9,7 +9,7 @@ import re
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import copyfile
+from shutil import copytree
 
 from docutils import nodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
@@ -20,26 +20,20 @@ WIDGET = re.compile(r'<div data-widget="(\w+)">')
 CAPTION = re.compile(r"<figcaption>([^<.:]*)(.*)</figcaption>", re.DOTALL)
 # pages without a number whose equations are cited: (G.1), G for Gauss
 LETTERS = {"book/back/identities": "G"}
-# what the pages load of three packages, and where they look for it
-ASSETS = (
-    (
-        "sphinx-mathjax-offline",
-        "static/mathjax",
-        "mathjax",
-        (
-            "startup.js",
-            "core.js",
-            "input/tex-base.js",
-            "input/tex/extensions/ams.js",
-            "input/tex/extensions/boldsymbol.js",
-            "output/chtml.js",
-            "output/chtml/fonts/tex.js",
-            "output/chtml/fonts/woff-v2/*",
-            "a11y/assistive-mml.js",
-            "ui/lazy.js",
-        ),
-    ),
+# what the pages load of MathJax, as one script, since one after the other would
+# wait for each other; and where it looks for its typefaces
+MATHJAX = "sphinx-mathjax-offline", "static/mathjax"
+PARTS = (
+    "startup",
+    "core",
+    "input/tex-base",
+    "input/tex/extensions/ams",
+    "input/tex/extensions/boldsymbol",
+    "output/chtml",
+    "output/chtml/fonts/tex",
+    "a11y/assistive-mml",
 )
+TYPEFACES = "output/chtml/fonts/woff-v2"
 
 REPAIRS = (
     # a list without items, whose entries have a role that is deprecated
@@ -160,18 +154,16 @@ def repair_body(app, pagename, templatename, context, doctree):
         context["body"] = body
 
 
-def copy_assets(app, exception):
-    """Copy what the pages load, and no more, into the output."""
+def write_mathjax(app, exception):
+    """Write what the pages load of MathJax, and no more, into the output."""
     if exception or app.builder.format != "html":
         return
-    for package, folder, place, patterns in ASSETS:
-        home = find_spec(package).submodule_search_locations[0]
-        source = Path(home, folder)
-        for path in (p for name in patterns for p in source.glob(name)):
-            target = Path(app.outdir, "_static", place)
-            target /= path.relative_to(source)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            copyfile(path, target)
+    package, folder = MATHJAX
+    home = find_spec(package).submodule_search_locations[0]
+    source, target = Path(home, folder), Path(app.outdir, "_static/mathjax")
+    copytree(source / TYPEFACES, target / TYPEFACES, dirs_exist_ok=True)
+    scripts = [(source / f"{part}.js").read_text("utf-8") for part in PARTS]
+    (target / "startup.js").write_text(";\n".join(scripts), "utf-8")
 
 
 def setup(app):
@@ -181,5 +173,5 @@ def setup(app):
     app.connect("html-page-context", repair_body, priority=900)
     app.connect("doctree-read", mark_opening)
     app.connect("doctree-read", put_widgets)
-    app.connect("build-finished", copy_assets)
+    app.connect("build-finished", write_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

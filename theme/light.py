@@ -33,16 +33,21 @@ FACE = """@font-face {{
 ASCII = {chr(code) for code in range(32, 127)}
 # where the theme and the extensions leave their style sheets
 SHEETS = ("styles/*.css", "mystnb*.css", "sphinx-design*.css", "proof.css")
+# the theme asks every box, one after the other, whether it scrolls, and again
+# whenever a formula is typeset; book.js asks all at once
+ASKED = '"complete"===document.readyState?I():window.addEventListener("load",I)'
 NAME = re.compile(r"[.#]((?:[\w-]|\\.)+)")
 
 
 def lighten(app, exception):
-    """Write the typefaces; prune the style sheets."""
+    """Write the typefaces; prune the style sheets and a script."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
     pages = [p.read_text("utf-8") for p in Path(app.outdir).rglob("*.html")]
     scripts = [p.read_text("utf-8") for p in static.rglob("*.js")]
+    theme = static / "scripts/pydata-sphinx-theme.js"
+    theme.write_text(theme.read_text("utf-8").replace(ASKED, "0"), "utf-8")
     characters = ASCII.union(*map(set, pages))
     faces = [face(characters, *parts) for parts in FACES]
     (static / "fonts.css").write_text("".join(faces), encoding="utf-8")

@@ -17,23 +17,27 @@ document.addEventListener("DOMContentLoaded", () => {
   // fades where it goes on
   const wide = ":is(pre, .text_html, .attempt, mjx-container, span.math," +
     " .pst-scrollable-table-container)";
-  const look = box => {
-    const hidden = box.scrollWidth - box.clientWidth;
-    if (hidden > 4) box.tabIndex = 0; else box.removeAttribute("tabindex");
-    // what sticks out by rounding alone is no box that scrolls
-    box.classList.toggle("fits", hidden <= 4);
-    box.classList.toggle("cut", hidden - box.scrollLeft > 4);
+  const look = boxes => {
+    // all is read before anything is written: one layout, not hundreds
+    const read = boxes.map(box =>
+      [box, box.scrollWidth - box.clientWidth, box.scrollLeft]);
+    for (const [box, hidden, left] of read) {
+      if (hidden > 4) box.tabIndex = 0; else box.removeAttribute("tabindex");
+      // what sticks out by rounding alone is no box that scrolls
+      box.classList.toggle("fits", hidden <= 4);
+      box.classList.toggle("cut", hidden - left > 4);
+    }
   };
-  const measure = box => look(box.matches("div.math") &&
-    box.querySelector(":scope > mjx-container") || box);
+  const measure = boxes => look(boxes.map(box => box.matches("div.math") &&
+    box.querySelector(":scope > mjx-container") || box));
   const resized = new ResizeObserver(
-    entries => entries.forEach(({target}) => measure(target)));
-  const boxes = document.querySelectorAll(
-    `.bd-article ${wide}, .bd-article div.math`);
+    entries => measure(entries.map(entry => entry.target)));
+  const boxes = [...document.querySelectorAll(
+    `.bd-article ${wide}, .bd-article div.math`)];
   for (const box of boxes) resized.observe(box);
-  document.addEventListener("typeset", () => boxes.forEach(measure));
+  document.addEventListener("typeset", () => measure(boxes));
   document.addEventListener("scroll", ({target}) => {
-    if (target.matches?.(wide)) look(target);
+    if (target.matches?.(wide)) look([target]);
   }, true);
 });
 

@@ -271,7 +271,7 @@
     if (!links.length) return;
     addEventListener("scroll", () => { frame ||= requestAnimationFrame(look); },
       { passive: true });
-    look();
+    frame = requestAnimationFrame(look);
   }
 
   document.addEventListener("DOMContentLoaded", () => {

@@ -1,37 +1,37 @@
-// How formulas are typeset: those in view first, the rest as soon as nothing
-// else is to be done, so that paper and screen readers find them all. There is
-// no menu, and what a menu of another document has stored is not read.
+// How formulas are typeset: those in view first, then those nearest to it, as
+// soon as nothing else is to be done, so that paper and screen readers find
+// them all. There is no menu, and what a menu of another document has stored
+// is not read.
 try { localStorage.removeItem("MathJax-Menu-Settings"); }
 catch { /* nothing is stored where that is forbidden */ }
 
 window.MathJax = {
-  loader: {
-    load: ["core", "input/tex-base", "[tex]/ams", "[tex]/boldsymbol",
-      "output/chtml", "a11y/assistive-mml", "ui/lazy"],
-  },
+  loader: { load: [] }, // theme/book_ext.py puts all parts into one file
   tex: { packages: { "[+]": ["ams", "boldsymbol"] } },
   options: {
     ignoreHtmlClass: "tex2jax_ignore|mathjax_ignore|document",
     processHtmlClass: "math",
   },
   startup: {
-    pageReady: () => MathJax.startup.defaultPageReady().then(typesetRest),
+    pageReady: () => typesetNext([...document.querySelectorAll(".math")]),
   },
 };
 
-// a few dozen formulas at a time: the page stays quick
-function typesetRest() {
-  const page = MathJax.startup.document;
-  const waiting = [...page.lazyList.items].filter(([, f]) => f.lazyTypeset);
+// those in view, or a few dozen at a time: the page stays quick
+async function typesetNext(waiting) {
   if (!waiting.length) {
     document.documentElement.dataset.math = "typeset";
     document.dispatchEvent(new Event("typeset"));
     return;
   }
-  for (const [id] of waiting.slice(0, 40)) page.lazySet.add(id);
-  page.lazyHandleSet();
-  page.lazyPromise.then(() => (window.requestIdleCallback || setTimeout)(
-    typesetRest));
+  const far = new Map(waiting.map(formula => {
+    const {top, bottom} = formula.getBoundingClientRect();
+    return [formula, Math.max(0, -bottom, top - innerHeight)];
+  }));
+  waiting.sort((a, b) => far.get(a) - far.get(b));
+  const seen = waiting.filter(formula => !far.get(formula)).length;
+  await MathJax.typesetPromise(waiting.splice(0, seen || 40));
+  (window.requestIdleCallback || setTimeout)(() => typesetNext(waiting));
 }
 
 // what has come into the page since, such as a preview
