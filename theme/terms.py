@@ -1,12 +1,17 @@
-"""Words of the glossary become links where a chapter first uses them."""
+"""Words of the glossary become links where a chapter first uses them.
+
+The index leads to the section of each such place.
+"""
 
 import re
+from pathlib import Path
 
 from docutils import nodes
 
 CHAPTER = re.compile(r"book/\d\d_\w+$")
 # running text only: a word in a title, a formula or a link stays as it is
 APART = (nodes.title, nodes.reference, nodes.literal, nodes.Admonition)
+COUNTED = re.compile(r'(<a href="(book/[^"#]+)\.html(#[^"]+)">)\[\d+\]')
 # they have an everyday sense as well, in which they are used more often
 EVERYDAY = {"bound", "claim", "definition", "rank", "score", "slip", "step"}
 
@@ -20,11 +25,16 @@ def link_terms(app, doctree, docname):
         for (kind, name), place in app.env.domains["std"].objects.items()
         if kind == "term" and name not in EVERYDAY
     }
+    index = app.env.get_domain("index").entries[docname]
     for text in running_text(doctree):
-        if not entries:
-            return
+        before = list(entries)
         pieces = linked(app, docname, text, entries)
         if len(pieces) > 1:
+            index += [
+                ("single", name, section_of(text), "", None)
+                for name in before
+                if name not in entries
+            ]
             text.parent.replace(text, pieces)
 
 
@@ -43,6 +53,26 @@ def ancestors(node):
     """The nodes that enclose a node, from the inside out."""
     while node := node.parent:
         yield node
+
+
+def section_of(node):
+    """The anchor of the section in which a node stands."""
+    sections = (n for n in ancestors(node) if isinstance(n, nodes.section))
+    return next(sections)["ids"][0]
+
+
+def number_index(app, exception):
+    """In the index, the number of a section stands for its place in a list."""
+    if exception or app.builder.format != "html":
+        return
+
+    def numbered(found):
+        start, page, anchor = found.groups()
+        number = app.env.toc_secnumbers.get(page, {}).get(anchor, ())
+        return start + (".".join(map(str, number)) or found[0][len(start) :])
+
+    page = Path(app.outdir, "genindex.html")
+    page.write_text(COUNTED.sub(numbered, page.read_text("utf-8")), "utf-8")
 
 
 def linked(app, docname, text, entries):
@@ -82,4 +112,5 @@ def reference(app, docname, word, page, anchor):
 def setup(app):
     """Register with Sphinx."""
     app.connect("doctree-resolved", link_terms)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("build-finished", number_index)
+    return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -346,6 +346,21 @@ def test_index_of_equations_folds_and_filters(visit):
     assert view.locator("details.sd-dropdown:visible").count() == folds.count()
 
 
+@pytest.mark.browser
+def test_the_index_leads_to_sections(visit):
+    """From any page to the index, and on to a section by its number."""
+    view = visit("book/07_logistic")
+    view.locator(".book-footer").get_by_role("link", name="index").click()
+    view.wait_for_url("**/genindex.html")
+    row = view.locator("td li", has_text="odds ratio").first
+    links = row.get_by_role("link", name=re.compile(r"^\d+\.\d+$"))
+    assert links.count() > 0
+    number = links.first.inner_text()
+    links.first.click()
+    section = view.locator(":target > :is(h2, h3) .section-number")
+    assert section.inner_text().startswith(number)
+
+
 POISON = """{"renderer": "SVG", "explorer": true, "collapsible": true,
 "texHints": false, "assistiveMml": false}"""
 FACES = """[...document.fonts].filter(
