@@ -26,12 +26,13 @@ def link_terms(app, doctree, docname):
         if kind == "term" and name not in EVERYDAY
     }
     index = app.env.get_domain("index").entries[docname]
+    numbers = app.env.toc_secnumbers[docname]
     for text in running_text(doctree):
         before = list(entries)
         pieces = linked(app, docname, text, entries)
         if len(pieces) > 1:
             index += [
-                ("single", name, section_of(text), "", None)
+                ("single", name, section_of(text, numbers), "", None)
                 for name in before
                 if name not in entries
             ]
@@ -55,10 +56,11 @@ def ancestors(node):
         yield node
 
 
-def section_of(node):
-    """The anchor of the section in which a node stands."""
-    sections = (n for n in ancestors(node) if isinstance(n, nodes.section))
-    return next(sections)["ids"][0]
+def section_of(node, numbers):
+    """The anchor of the section with a number in which a node stands."""
+    sections = [n for n in ancestors(node) if isinstance(n, nodes.section)]
+    anchors = [section["ids"][0] for section in sections]
+    return next((a for a in anchors if numbers.get(f"#{a}")), anchors[-1])
 
 
 def number_index(app, exception):
@@ -68,7 +70,8 @@ def number_index(app, exception):
 
     def numbered(found):
         start, page, anchor = found.groups()
-        number = app.env.toc_secnumbers.get(page, {}).get(anchor, ())
+        numbers = app.env.toc_secnumbers.get(page, {})
+        number = numbers.get(anchor) or numbers.get("", ())
         return start + (".".join(map(str, number)) or found[0][len(start) :])
 
     page = Path(app.outdir, "genindex.html")
