@@ -132,14 +132,17 @@ def best_ray(Z, *, strict):
     some = 20 * (M + 1)
     rows = np.unique(np.linspace(0, N - 1, some).astype(int))
     while True:
-        answer = linprog(
-            -gain,
-            A_ub=np.c_[-Z[rows], np.full(len(rows), float(strict))],
-            b_ub=np.zeros(len(rows)),
-            bounds=[(-1, 1)] * M + [(0, None)],
-            method="highs",
-            options={"primal_feasibility_tolerance": 1e-10},
-        )
+        for tolerance in (1e-10, ZERO, 1e-7):  # some find the first too fine
+            answer = linprog(
+                -gain,
+                A_ub=np.c_[-Z[rows], np.full(len(rows), float(strict))],
+                b_ub=np.zeros(len(rows)),
+                bounds=[(-1, 1)] * M + [(0, None)],
+                method="highs",
+                options={"primal_feasibility_tolerance": tolerance},
+            )
+            if answer.x is not None:
+                break
         x = np.zeros(M + 1) if answer.x is None else answer.x
         short = Z @ x[:M] - x[M] * strict
         worst = np.argsort(short)[:some]
