@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.optimize import brentq
 
 from prml4.models import averages
@@ -452,3 +453,11 @@ def test_a_factor_of_no_size_at_all_is_silent():
     for s2 in (0.0, 1e-8, 1.0, 1e4):
         p = CLOGLOG.predictive(np.array([-1e8, 1e8]), s2)
         np.testing.assert_allclose(p, [[1, 0], [0, 1]], atol=1e-15)
+
+
+@pytest.mark.parametrize("mu, s2", [(0.7, 0.5), (-1.5, 4.0), (3.0, 25.0)])
+def test_the_exact_average_of_a_probit(mu, s2):
+    """Phi averaged by adaptive quadrature, which knows no closed form."""
+    bell = stats.norm(mu, s2**0.5)
+    true = bell.expect(stats.norm.cdf, epsabs=1e-12)
+    assert averages.exact_probit(mu, s2) == pytest.approx(true, abs=1e-9)
