@@ -466,10 +466,11 @@ def _polish(best, objective, given):
 
 def _report(best, separated, scale, given, y, offset, weights):
     """The fit, in units of E; y are the means."""
+    d = best.w - given.m0
     with np.errstate(all="ignore"):  # where it stopped on the edge
         chi2 = pearson(given.t, y, given.family, given.weights)
+        prior = float(d @ (given.alpha * d))
     rows = given.weights is None or grouped(given.family, given.t)
-    d = best.w - given.m0
     freedom = (len(y) if rows else given.weights.sum()) - len(d)
     estimate = chi2 / freedom if freedom > 0 else np.nan
     best = replace(
@@ -478,7 +479,7 @@ def _report(best, separated, scale, given, y, offset, weights):
     )  # fmt: skip
     return GLMFit.of(
         best, separated, given.alpha, weights,
-        deviance=2 * best.error - float(d @ (given.alpha * d)),
+        deviance=2 * best.error - prior,
         pearson=chi2, freedom=float(freedom),
         dispersion=given.family.s or estimate,
         family=given.family, link=given.link,

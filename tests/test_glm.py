@@ -895,3 +895,14 @@ def test_a_curvature_that_overflows_ends_in_a_warning():
     with pytest.warns(newton.NotConverged):
         fit = glm.fit(Phi, t, family, link, **options)
     assert not fit.converged and np.isfinite(fit.w).all()
+
+
+def test_an_edge_beyond_all_numbers_is_named_once():
+    """A prior's term of 1e336 on the way to nowhere: one named warning."""
+    rng = np.random.default_rng([0, 0, 8046])
+    family, link, Phi, t, more = glm_pairs.problem(rng)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fit = glm.fit(Phi, t, family, link, **more)
+    assert not fit.converged
+    assert [w.category for w in said] == [newton.NotConverged]

@@ -297,9 +297,10 @@ def variance_root(H):
     share = smallest_share(H)
     if not share >= DEPENDENT:
         raise ValueError(
-            "the curvature must leave each weight a share of its own to be a "
-            f"variance; got {share:.0e}: the columns are nearly dependent, or "
-            "far from 0; subtract their means, or leave one out"
+            "fit must have a minimum whose curvature leaves each weight a "
+            f"share of its own, as variances need; got {share:.0e}: columns "
+            "are nearly dependent, or far from 0; subtract their means, or "
+            "leave one out"
         )
     return forward(cholesky(H))
 

@@ -57,11 +57,22 @@ def theta(found, objective, t, base, way):
         at, alpha = np.append(found.w, found.epsilon), objective.alpha
         data = objective.Phi, t, base, objective.weights
         g = probit.joint_gradient(at, *data) + np.append(alpha * found.w, 0)
-        # where all f are 1/2, E does not depend on epsilon: that is rounding
-        g[-1] *= abs(g[-1]) > 1e-15 * len(t)
+        g[-1] = np.sign(g[-1]) * max(abs(g[-1]) - rounding(found, *data), 0)
         H = probit.joint_hessian(at, *data) + np.diag(np.append(alpha, 0))
     definite = newton.smallest_share(H) > descent.DEPENDENT
     return g, H if definite else found.information
+
+
+def rounding(found, Phi, t, base, weights):
+    """Of dE/d(epsilon): each 2 f - 1 over p has lost a rounding of 1 over p.
+
+    At w = 0, where every label comes with its opposite, no more is left of it,
+    and E does not depend on epsilon.
+    """
+    odds = np.exp(-found.likelihood.log_p(Phi @ found.w, t, 0)[0])
+    return np.finfo(float).eps * np.sum(
+        odds if weights is None else weights * odds
+    )
 
 
 def beaten(rng, found, objective, t):
