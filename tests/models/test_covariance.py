@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from prml4.models import covariance
 
@@ -170,3 +171,13 @@ def test_one_matrix_has_nothing_to_be_pooled_with(rng):
         covariance.shrink(draw(rng)[0], 0.1, "pooled", [0.5, 0.5])
     assert covariance.shrinkage(1, "isotropic", shared=True) == 1.0
     assert covariance.shrinkage(0, "pooled", shared=False) == 0.0
+
+
+def test_log_gaussian_is_scipys(rng):
+    """With z = L^{-1} (x - mu) and ln |L|, rows at a time."""
+    A, mu, x = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=3)
+    L = np.linalg.cholesky(A @ A.T)
+    z = np.linalg.solve(L, x - mu)
+    found = covariance.log_gaussian(z[None], np.log(np.diag(L)).sum())
+    true = stats.multivariate_normal(mu, A @ A.T).logpdf(x)
+    np.testing.assert_allclose(found, [true])
