@@ -10,12 +10,12 @@ from html import escape, unescape
 from pathlib import Path
 
 from docutils import nodes
+from support import book
 
 from theme import flow
 from tools.chapters import RESIDUAL, Chapter
 
 SOURCE = "cell_code_source"  # what MyST-NB calls the code of a cell
-SUPERSCRIPT = str.maketrans("+-0123456789", "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 EXPONENT = re.compile(r"(?<![\w.])(-?)(\d(?:\.\d+)?)e([+-]?\d+)\b")
 LINE = re.compile(
     r'<span class="visually-hidden">(?:refuted: )?([^<:]+):</span> '
@@ -98,7 +98,7 @@ def power(found):
     if exponent == 0:
         return sign + digits.replace("0.0", "0")
     factor = "" if digits == "1" else f"{digits}\u00a0×\u00a0"
-    return f"{sign}{factor}10{str(exponent).translate(SUPERSCRIPT)}"
+    return f"{sign}{factor}10{str(exponent).translate(book.SUPERSCRIPT)}"
 
 
 # ------------------------------------------------------------------ the cells

@@ -9,6 +9,7 @@
     drawn(fig)          that text alone
     slider(draw, ...)   a drawing for each of several values, one range input
     power(value)        2 × 10⁻⁵ for a table or a sentence
+    number(value)       0.0213 or 2150, and a power where it is that small
     source(f, ...)      library source as highlighted code
     table(rows, ...)    a small table of results
 
@@ -287,11 +288,17 @@ def table(rows, header, caption):
     return Output("\n".join(text), {"text/html": page})
 
 
-def power(value):
-    """A number's first digit and its power of ten: 2 × 10⁻⁵, or 10⁻⁵."""
-    digit, exponent = f"{value:.0e}".split("e")
+def power(value, digits=1):
+    """A number's first digits and its power of ten: 2 × 10⁻⁵, or 10⁻⁵."""
+    first, exponent = f"{value:.{digits - 1}e}".split("e")
     raised = str(int(exponent)).translate(SUPERSCRIPT)
-    return f"10{raised}" if digit == "1" else f"{digit}\xa0×\xa010{raised}"
+    return f"10{raised}" if first == "1" else f"{first}\xa0×\xa010{raised}"
+
+
+def number(value, digits=3):
+    """A number to so many digits: 0.0213, 2150, but 3.55 × 10⁻⁹."""
+    plain = f"{float(f'{value:.{digits}g}'):g}"
+    return power(value, digits) if "e" in plain else plain
 
 
 def slider(draw, values, *, label, alt, start=0, panels=1):

@@ -149,6 +149,15 @@ def test_powers_of_ten_are_written_with_raised_digits():
     values = 1e-5, 1.8e-5, 9.7e-8, 2e12, 1.0
     written = "10⁻⁵", "2 × 10⁻⁵", "10⁻⁷", "2 × 10¹²", "10⁰"
     assert [book.power(v).replace("\xa0", " ") for v in values] == [*written]
+    assert book.power(1.04e-5, 2) == "1.0\xa0×\xa010⁻⁵"
+
+
+def test_a_number_is_a_power_only_where_it_must_be():
+    """Plain digits while they are few, never 2.15e+03 or 3.55e-09."""
+    values = 4.8249, 0.02071, 2154.4, 1.0849e-4, 3.551e-9, 4e7, 0.0
+    written = "4.82", "0.0207", "2150", "0.000108", "3.55 × 10⁻⁹", "4.00 × 10⁷"
+    found = [book.number(v).replace("\xa0", " ") for v in values]
+    assert found == [*written, "0"]
 
 
 def test_same_drawing_same_bytes():
