@@ -254,9 +254,11 @@ def source(*functions):
     return Output("\n".join(names), {"text/markdown": "\n\n".join(blocks)})
 
 
-def _coded(text):
-    """HTML of a text; one in backquotes is code."""
-    return re.sub(r"^`(.*)`$", r"<code>\1</code>", escape(text))
+def _html(text):
+    """HTML of a text; one in backquotes is code, in others -2 is −2."""
+    if code := re.fullmatch("`(.*)`", text):
+        return f"<code>{escape(code[1])}</code>"
+    return re.sub(r"(?<![\w)])-(?=[\d.])", "−", escape(text))
 
 
 def table(rows, header, caption):
@@ -275,9 +277,9 @@ def table(rows, header, caption):
         padded = [f"  {c:>{n}}" for c, n in zip(cells, wide, strict=True)]
         text.append(f"{name:<{first}}" + "".join(padded))
         way, tag = ("row", "td") if i else ("col", 'th scope="col"')
-        row = f'<th scope="{way}" style="text-align:left">{_coded(name)}</th>'
+        row = f'<th scope="{way}" style="text-align:left">{_html(name)}</th>'
         for cell in cells:
-            row += f'<{tag} style="text-align:right">{escape(cell)}</{tag[:2]}>'
+            row += f'<{tag} style="text-align:right">{_html(cell)}</{tag[:2]}>'
         marked.append(f"<tr>{row}</tr>")
     page = (
         f'<table class="dataframe prml-table"><caption>{escape(caption)}'

@@ -328,6 +328,17 @@ def test_table_names_its_columns_and_rows():
             book.table([[name, 7]], header, "Two ways")
 
 
+def test_table_shows_a_minus_as_one():
+    """A hyphen before a number is a minus, not in dates, words or code."""
+    rows = [["`f(-1)`", "-45.2"], ["1986-01", "(-1, -.5)"], ["log-odds", -7]]
+    output = book.table(rows, ["name", "value"], "Signs")
+    body = ET.fromstring(output.rich["text/html"]).find("tbody")
+    assert ["".join(cell.itertext()) for row in body for cell in row] == [
+        *("f(-1)", "−45.2", "1986-01", "(−1, −.5)", "log-odds", "−7")
+    ]
+    assert "-45.2" in repr(output)
+
+
 def test_log_axes_are_described_in_whole_decades():
     """Rounding errors differ between machines; their decades hardly do."""
     texts = []
