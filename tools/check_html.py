@@ -5,7 +5,8 @@
 Every source in book/ must have become a page and no page more; every link
 inside the book must lead to a file and an id; nothing may be fetched from
 another host; every picture must have a text; no page may show markup that
-was meant to be rendered, and no list may start inside a sentence.
+was meant to be rendered, no list may start inside a sentence, and no number may
+be written as in code, 2e-02.
 """
 
 import re
@@ -46,9 +47,11 @@ RAW = re.compile(
     r"\{[a-z:-]+\}`|:::|```|\$\$|\\(?:begin|frac|mathbf|sum|sigma)\b|"
     r"\(#?sec-[\w-]+\)=|\?\?\?"
 )
+EXPONENT = re.compile(r"(?<![\w.])\d+(?:\.\d+)?e[-+]?\d+\b")
 # what may stand before a list; a Markdown line that begins with "1." or "+"
 # makes one in the middle of a sentence
 SENTENCE_END = re.compile(r"[.:;!?…)\]”’]\s*$")
+NEVER = (("unrendered", RAW), ("a number as in code", EXPONENT))
 OUTSIDE_CSS = re.compile(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//[^)'\"\s;]+")
 
 
@@ -114,9 +117,10 @@ class Page(HTMLParser):
             if found := OUTSIDE_CSS.search(data):
                 self.faults.append(f"fetches {found[0]}")
         elif not any(verbatim for _, verbatim in self.open):
-            if found := RAW.search(data):
-                around = data[max(0, found.start() - 30) : found.end() + 30]
-                self.faults.append(f"unrendered: {' '.join(around.split())}")
+            for fault, pattern in NEVER:
+                if found := pattern.search(data):
+                    around = data[max(0, found.start() - 30) : found.end() + 30]
+                    self.faults.append(f"{fault}: {' '.join(around.split())}")
 
 
 def worded(alt, source):

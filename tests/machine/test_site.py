@@ -594,6 +594,23 @@ def test_a_list_does_not_start_inside_a_sentence(tmp_path, before, torn):
     assert bool(check_html.Page(page).faults) is torn
 
 
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("<td>2e-02</td>", True),
+        ("<p>off by 1.5e+03 there</p>", True),
+        ("<svg><text>1e-15</text></svg>", True),
+        ("<p>2 × 10⁻², <code>1e-8</code>, 2e, b8a1e5</p>", False),
+        ('<span class="math">\\(1e-8\\)</span>', False),
+    ],
+)
+def test_a_number_is_not_written_as_in_code(tmp_path, text, wrong):
+    """In what readers see, a power of ten is one."""
+    page = tmp_path / "page.html"
+    page.write_text(text)
+    assert bool(check_html.Page(page).faults) is wrong
+
+
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_readme_lists_the_chapter(chapter):
     """The map of the README has a row for every chapter there is."""
