@@ -1,8 +1,8 @@
-"""The referee: every claim of the book is tied to three things that agree.
+"""The referee: each claim of the book has two or three sides, which agree.
 
     display      the printed formula: its TeX, read from the page and evaluated
                  (`printed`), or transcribed by hand, sums index by index
-    library      the function of prml4 that computes it
+    library      the function of prml4 that computes it, where there is one
     other side   an evaluation that shares neither: differences, quadrature,
                  Monte Carlo, enumeration, a limit
 
