@@ -207,25 +207,39 @@ def fit_noise(
 ):  # fmt: skip
     """(w, epsilon) = argmin -sum_n ln p(t_n), 0 <= epsilon < 1/2, PRML 4.3.5.
 
-    Of the minima to which Newton's method on both leads, from `starts` and two
-    guesses at epsilon, the lowest; epsilon = 0 is one if E does not fall there.
+    The lowest of the minima that are found, see `_lowest`; epsilon = 0 is one
+    if E does not fall there.
     """
     objective, t = logistic.problem(Phi, t, alpha, m0, weights, likelihood)
     stop = {"tol": tol, "max_iter": validate.whole("max_iter", max_iter)}
     found = _descent(objective, t, likelihood, [objective.m0], stop)
     if not found.separated:
-        at = np.append(found.w, 0.0), objective.Phi, t, likelihood
-        slope = joint_gradient(*at, objective.weights)[-1]
-        begin = [found.w, *starts(objective, t)]
-        ends = [
-            _both(objective, t, likelihood, np.append(w, epsilon), stop)
-            for epsilon in GUESSES
-            for w in begin
-        ]
-        minima = [found] * int(slope >= 0) + ends
-        found = min(minima, key=lambda fit: (not fit.converged, fit.error))
+        found = _lowest(objective, t, likelihood, found, stop)
     complain(found, found.separated, stuck=_stuck(found))
     return replace(found, weights=logistic.own(weights))
+
+
+def _lowest(objective, t, likelihood, plain, stop):
+    """By Newton's method on both, from `starts` and two guesses at epsilon;
+    then from the best w for the epsilon that was found, held fixed.
+    """
+
+    def both(w, epsilon):
+        return _both(objective, t, likelihood, np.append(w, epsilon), stop)
+
+    def rank(fit):
+        return not fit.converged, fit.error
+
+    w, far = starts(objective, t)
+    at = np.append(plain.w, 0.0), objective.Phi, t, likelihood
+    falls = joint_gradient(*at, objective.weights)[-1] < 0
+    minima = [both(v, e) for e in GUESSES for v in (plain.w, w, far)]
+    best = min([plain] * (not falls) + minima, key=rank)
+    if best.epsilon > 0:
+        begin = [objective.m0, w, far, 10 * w, -w]
+        held = _descent(objective, t, best.likelihood, begin, stop)
+        best = min(best, both(held.w, best.epsilon), key=rank)
+    return best
 
 
 def starts(objective, t):

@@ -500,6 +500,17 @@ def test_with_noise_there_may_be_two_valleys():
     assert far.error == pytest.approx(step)
 
 
+@pytest.mark.parametrize(("seed", "lowest"), [(13, 69.1335), (24, 67.4013)])
+def test_labels_that_say_nothing_have_many_valleys(seed, lowest):
+    """From guesses at epsilon alone Newton's method ends 1.9 nats higher."""
+    rng = np.random.default_rng(seed)
+    Phi = np.c_[np.ones(110), rng.normal(size=(110, 5))]
+    t = rng.integers(2, size=110)
+    fit = probit.fit_noise(Phi, t, alpha=1e-4)
+    assert fit.converged
+    assert fit.error < lowest + 0.001
+
+
 def test_sure_rows_tell_all_about_wrong_labels():
     """At epsilon = 0 a row of probability 1 has infinite information: that
     is a large number, not a division by zero on the way."""
