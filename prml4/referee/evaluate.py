@@ -170,6 +170,8 @@ class Evaluator:
         if primes:
             return self.differentiated(sym, env)
         key = f"{style}:{name}" if style else name
+        if key == "bf:I" and len(items) == 1:
+            return key, np.eye(int(self.ev(items[0], env))), []
         if key in DEFAULT and (not items or style == "cal"):
             return key, DEFAULT[key], items
         tail = "".join(x or "?" for x in labels)

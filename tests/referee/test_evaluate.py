@@ -64,6 +64,7 @@ def value(tex, **names):
             np.c_[np.eye(3), x],
         ),
         (r"\begin{vmatrix}2&1\\1&3\end{vmatrix}", 5.0),
+        (r"\mathbf X\mathbf X^{\mathsf T}+\mathbf I_N", X @ X.T + np.eye(4)),
         (
             r"\sum_n\begin{cases}t_n&\text{if }t_n<1\\7&\text{else}\end{cases}",
             t[t < 1].sum() + 7 * (t >= 1).sum(),
