@@ -51,6 +51,7 @@ EXPONENT = re.compile(r"(?<![\w.])\d+(?:\.\d+)?e[-+]?\d+\b")
 # what may stand before a list; a Markdown line that begins with "1." or "+"
 # makes one in the middle of a sentence
 SENTENCE_END = re.compile(r"[.:;!?…)\]”’]\s*$")
+SPOKEN = {"alt", "aria-label", "aria-valuetext", "data-tip", "title"}
 NEVER = (("unrendered", RAW), ("a number as in code", EXPONENT))
 OUTSIDE_CSS = re.compile(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//[^)'\"\s;]+")
 
@@ -78,6 +79,8 @@ class Page(HTMLParser):
                 self.faults.append(f"fetches {given[key]}")
         if OUTSIDE_CSS.search(given.get("style", "")):
             self.faults.append(f"fetches in style: {given['style']}")
+        for key in SPOKEN & given.keys():
+            self.judge(given[key])
         if tag == "img" and not worded(given.get("alt"), given.get("src")):
             self.faults.append(f"no alt text: {given.get('src')}")
         if given.get("role") == "img" and not (
@@ -117,10 +120,14 @@ class Page(HTMLParser):
             if found := OUTSIDE_CSS.search(data):
                 self.faults.append(f"fetches {found[0]}")
         elif not any(verbatim for _, verbatim in self.open):
-            for fault, pattern in NEVER:
-                if found := pattern.search(data):
-                    around = data[max(0, found.start() - 30) : found.end() + 30]
-                    self.faults.append(f"{fault}: {' '.join(around.split())}")
+            self.judge(data)
+
+    def judge(self, text):
+        """No text, shown or spoken, is one for programs."""
+        for fault, pattern in NEVER:
+            if found := pattern.search(text):
+                around = text[max(0, found.start() - 30) : found.end() + 30]
+                self.faults.append(f"{fault}: {' '.join(around.split())}")
 
 
 def worded(alt, source):

@@ -600,6 +600,8 @@ def test_a_list_does_not_start_inside_a_sentence(tmp_path, before, torn):
         ("<td>2e-02</td>", True),
         ("<p>off by 1.5e+03 there</p>", True),
         ("<svg><text>1e-15</text></svg>", True),
+        ('<g role="img" aria-label="from 1e-9 to 1000"></g>', True),
+        ('<g role="img" aria-label="from 10⁻⁹ to 1000"></g>', False),
         ("<p>2 × 10⁻², <code>1e-8</code>, 2e, b8a1e5</p>", False),
         ('<span class="math">\\(1e-8\\)</span>', False),
     ],
