@@ -1,7 +1,7 @@
 """The printed formula with numbers for its symbols.
 
     evaluate(tex, given)   every statement of a display: the values of its
-                           members; a TexError says why one has none
+                           members, or the reasons why they have none
 
 What a reader knows from type is held to: bold small letters are columns, bold
 capitals matrices, all others numbers, and shapes must fit. f(x) applies f if f
@@ -59,7 +59,7 @@ PLAIN = {
 class Member:
     """What one member of a statement is."""
 
-    value: object  # an array, free indices first; or Eye, Zero
+    value: object  # an array, free indices first; Eye, Zero; or a TexError
     noise: tuple  # relative and absolute error of derivatives, integrals, ...
     size: float  # the largest term that was added up in it
     constant: bool  # without any symbol, such as 0
@@ -498,7 +498,10 @@ class Evaluator:
         def f(x):
             here = env.put(letter, sign * x)
             here = env.at(letter, round(x)) if index else here
-            return plain(self.ev(body, here))
+            try:
+                return plain(self.ev(body, here))
+            except Mismatch:  # a sequence is known only so far
+                return np.nan
 
         found = limit_of(f, np.inf if np.isinf(to) else to)
         found = found.value, float(np.max(found.error))
@@ -530,22 +533,26 @@ class Evaluator:
     def mean(self, name, law, args, env):
         """E[x], or cov[x, y] = E[x y^T] - E[x] E[y]^T."""
         first, last = args[0], args[-1]
-        one = self.weighted(first, law, env)
+        one = self.weighted(lambda here: self.ev(first, here), law, env)
         if name == "E":
             return one
-        both = self.weighted(("mul", None, first, ("T", last)), law, env)
-        two = self.weighted(last, law, env)
+        two = self.weighted(lambda here: self.ev(last, here), law, env)
+
+        def product(here):
+            return mul(self.ev(first, here), turned(self.ev(last, here)))
+
+        both = self.weighted(product, law, env)
         return self.added(both, mul(-1.0, mul(one, turned(two))))
 
-    def weighted(self, node, law, env):
-        """sum_s weight_s times the value at point s."""
+    def weighted(self, f, law, env):
+        """sum_s weight_s f(point s)"""
         total, keys = Zero(), {}
         for name in law.points:
             bold = f"bf:{name}"
             keys[name] = bold if bold in self.given else spelled(name)
         for i, w in enumerate(law.weights):
             here = {keys[k]: p[i] for k, p in law.points.items()}
-            term = self.ev(node, Env({**env.over, **here}, env.loops))
+            term = f(Env({**env.over, **here}, env.loops))
             total = add(total, mul(float(w), term))
         return total
 
@@ -761,6 +768,8 @@ def spelled(key):
         return key.removesuffix("_")  # lambda_ is printed \lambda
     if "\\" not in key:
         return key
+    if key[-1] == "_":
+        return spelled(key[:-1]) + "_"
     _, name, style, items, _ = Parser(tokens_of(key)).symbol(calls=False)
     tail = "_" * bool(items) + "".join(map(label, items))
     return f"{style}:{name}{tail}"
@@ -805,7 +814,10 @@ def statement(e, nodes, relations, quantified):
         if odd:
             odd = ", ".join(sorted(odd))
             raise Syntax(f"the index {odd} stands on one side only")
-    places = [p for env in points for p in e.places(free, nodes, env)]
+    try:
+        places = [p for env in points for p in e.places(free, nodes, env)]
+    except Unbound as why:
+        places = why
     shape = (len(points),) * any(p.over for p in points)
     members = tuple(member(e, n, places, shape) for n in nodes)
     return Statement(members, tuple(relations))
@@ -854,11 +866,15 @@ def member(e, node, places, shape):
     """The value of one member at all its places."""
     e.size, e.doubts = 0.0, {}
     try:
+        if isinstance(places, TexError):
+            raise places
         with np.errstate(all="ignore"):
             values = [e.ev(node, here) for here in places]
             value = stacked(values, places, shape)
+    except TexError as why:
+        value = why
     except (np.linalg.LinAlgError, OverflowError) as why:
-        raise Mismatch(str(why)) from why
+        value = Mismatch(str(why))
     return Member(value, e.noise(), e.size, constant(node))
 
 

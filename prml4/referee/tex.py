@@ -235,6 +235,8 @@ class Parser:
         """The tokens of a macro's argument."""
         self.skip()
         t = self.next()
+        if t in STYLES or t in ACCENTS:
+            return [t, "{", *self.argument(), "}"]
         if t != "{":
             return [t]
         level, start = 1, self.i
@@ -576,6 +578,8 @@ class Parser:
             up = [x for x in self.argument() if x != "SP"]
             if mark == "_":
                 items += indices(up)
+            elif set(up) == {"'"}:
+                primes += len(up)
             elif upper_label(up):
                 tail += "_" + upper_label(up)
             elif up[0] == "(" and up[-1] == ")":

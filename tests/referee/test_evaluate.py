@@ -8,7 +8,7 @@ import pytest
 from scipy import special
 
 from prml4.referee.evaluate import evaluate
-from prml4.referee.tex import Syntax
+from prml4.referee.tex import Syntax, TexError
 from prml4.referee.values import Mismatch, Unbound, depends, each, law
 
 rng = np.random.default_rng(5)
@@ -23,7 +23,11 @@ GIVEN = {"x": x, "u": u, "A": A, "S": S, "t": t, "N": 4, "X": X, "phi": X}
 def first(tex, start=1, **names):
     """The members of the first statement, as arrays."""
     (statement, *_), _ = evaluate(tex, {**GIVEN, **names}, start)
-    return [np.asarray(member.value) for member in statement.members]
+    values = [m.value for m in statement.members]
+    for value in values:
+        if isinstance(value, TexError):
+            raise value
+    return [np.asarray(value) for value in values]
 
 
 def value(tex, **names):
