@@ -153,6 +153,30 @@ def referee(setting, rng, draws):
     return [value, error, *evidences, *(np.abs(m - mean).max() for m in means)]
 
 
+def by_student(setting, dice, draws=20000):
+    """How the squared weights of EP's own draws grow, and another evidence.
+
+    Along the mean of z, at r times it, squared weight times density of the
+    draws goes with e^{growth r^2 / 2}. The log evidence and its standard error
+    are from a Student with 40 degrees of freedom in the Gaussian's place.
+    """
+    likelihood, v, length = setting
+    X, t = tumours()
+    C = KERNEL(np.log([v, length]), X)
+    fit = gp_ep.fit(C, t, likelihood=likelihood)
+    R, m, root = proposal(C, fit)
+
+    def log_f(z):
+        log_p = likelihood.log_p(z @ R.T, t, 0)[0].sum(axis=1)
+        return log_p + stats.norm.logpdf(z).sum(axis=1)
+
+    f = R @ m
+    wrong = np.minimum((2 * t - 1) * f, 0)
+    growth = f @ (fit.tau * f) - m @ m - 2 * wrong @ wrong
+    log_w = sampling.importance(dice, draws, log_f, m, root.T, nu=40)[1]
+    return growth, *sampling.log_mean(log_w)
+
+
 def load():
     """name -> array, as tools/precompute_gp_ep.py has left them."""
     stored = json.loads(RESULTS.read_text(encoding="utf-8"))

@@ -125,31 +125,37 @@ def best_ray(Z, *, strict):
     Solved on a few rows; those that the answer violates join until none does.
     What no d achieves on a few rows, none achieves on all.
     """
-    from scipy.optimize import linprog
-
     N, M = Z.shape
     gain = np.r_[np.zeros(M), 1.0] if strict else np.r_[Z.mean(axis=0), 0.0]
     some = 20 * (M + 1)
     rows = np.unique(np.linspace(0, N - 1, some).astype(int))
     while True:
-        for tolerance in (1e-10, ZERO, 1e-7):  # some find the first too fine
-            answer = linprog(
-                -gain,
-                A_ub=np.c_[-Z[rows], np.full(len(rows), float(strict))],
-                b_ub=np.zeros(len(rows)),
-                bounds=[(-1, 1)] * M + [(0, None)],
-                method="highs",
-                options={"primal_feasibility_tolerance": tolerance},
-            )
-            if answer.x is not None:
-                break
-        x = np.zeros(M + 1) if answer.x is None else answer.x
+        x = _programme(Z[rows], gain, strict)
         short = Z @ x[:M] - x[M] * strict
         worst = np.argsort(short)[:some]
         more = np.setdiff1d(worst[short[worst] < -ZERO], rows)
         if gain @ x <= ZERO or not more.size:
             return x[:M], float(gain @ x)
         rows = np.union1d(rows, more)
+
+
+def _programme(Z, gain, strict):
+    """argmax_x gain^T x for these rows; 0 where no answer is to be had."""
+    from scipy.optimize import linprog
+
+    M = Z.shape[1]
+    for tolerance in (1e-10, ZERO, 1e-7):  # some find the first too fine
+        answer = linprog(
+            -gain,
+            A_ub=np.c_[-Z, np.full(len(Z), float(strict))],
+            b_ub=np.zeros(len(Z)),
+            bounds=[(-1, 1)] * M + [(0, None)],
+            method="highs",
+            options={"primal_feasibility_tolerance": tolerance},
+        )
+        if answer.x is not None:
+            return answer.x
+    return np.zeros(M + 1)
 
 
 # Several classes.

@@ -143,9 +143,8 @@ def _ascend(Phi, t, weights, p, likelihood, groups, stop):
         theta = climb.within_reach(theta)
     left = most = stop["max_iter"]
     while True:
-        q = climb.posterior(theta)
-        up, pull = climb.slope(q, theta)
-        climb = replace(climb, last=q, at=theta)
+        climb = replace(climb, last=climb.posterior(theta), at=theta)
+        up, pull = climb.slope(climb.last, theta)
         gamma, pull = 2 * up + pull, np.maximum(pull, TINY)
         vain = (gamma < VAIN * climb.size) & (up >= 0)
         step = np.log(np.maximum(gamma, 0.01 * pull) / pull).clip(-FAR, FAR)

@@ -115,3 +115,13 @@ def test_the_file_holds_all_that_is_computed(monkeypatch):
     assert found["tumours"].shape == (1, 6)
     text = digit_maps.RESULTS.read_text(encoding="utf-8")
     assert set(json.loads(text)) == set(found)
+
+
+def test_a_student_finds_the_evidence_that_is_stored():
+    """For draws that no squared weight spoils: within three standard errors."""
+    dice = np.random.default_rng(3)
+    found = digit_maps.by_student(digit_maps.SETTINGS[0], dice, draws=4000)
+    growth, log_Z, error = found
+    stored, around = digit_maps.load()["tumours"][0, :2]
+    assert growth > 0 and error < 0.1
+    assert abs(log_Z - stored) < 3 * np.hypot(error, around)
