@@ -45,8 +45,8 @@ def picture(cells, at):
 def problem(cell):
     """What was done, with how many rows, columns and classes."""
     words = [str(cell[key]) for key in ("model", "data", "task") if key in cell]
-    power = f"{cell['N']:,}".replace(",", "\u202f")
-    size = f"{power} × {cell['D']}" if "D" in cell else f"N = {power}"
+    rows = f"{cell['N']:,}".replace(",", "\u202f")
+    size = f"{rows} × {cell['D']}" if "D" in cell else f"N = {rows}"
     classes = f"K = {cell['K']}" if "K" in cell else ""
     return ", ".join(filter(None, [" ".join(words), size, classes]))
 

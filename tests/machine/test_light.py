@@ -3,6 +3,8 @@
 import base64
 import io
 import re
+from importlib.util import find_spec
+from pathlib import Path
 
 import tinycss2
 from fontTools.ttLib import TTFont
@@ -37,3 +39,11 @@ def test_a_typeface_holds_the_characters_of_the_book_alone():
     font = TTFont(io.BytesIO(base64.b64decode(data)))
     assert set(font.getBestCmap()) == {ord("a"), ord("é")}
     assert font.flavor == "woff2" and len(data) < 5000
+
+
+def test_what_is_taken_out_of_the_script_stands_in_it():
+    """Once; another version of the theme may write it in another way."""
+    home = find_spec("pydata_sphinx_theme").submodule_search_locations[0]
+    (folder,) = Path(home).glob("theme/*/static/scripts")
+    script = folder / "pydata-sphinx-theme.js"
+    assert script.read_text("utf-8").count(light.ASKED) == 1
