@@ -46,6 +46,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "mutants.json"
 EQUIVALENT = ROOT / "tools" / "equivalent.toml"
 PATHS = {path.stem: path for path in reader.modules()}
 JOURNAL = ROOT / ".make" / "mutants-library.jsonl"
+WITNESSES = ROOT / ".make" / "witnesses"  # who noticed a function's faults
 WORKERS, GOAL = 2, 0.97
 PATIENCE = 50  # seconds to wait for a second of work, on a busy machine
 SURVIVED, BY_CHECKS, BY_TESTS = 0, 11, 12  # exit codes of a worker
@@ -368,24 +369,49 @@ def plant(mutant):
 def trial(mutant, book):
     """Exit code of a worker: who noticed the fault.
 
-    First the checks that rest on the function, then the unit tests.
+    First the checks that rest on the function, then the unit tests; those that
+    noticed an earlier fault of the same function go before the others.
     """
     plant(mutant)
-    for chapter, goals in book.items():
-        try:
-            rerun.run(chapter, goals=goals)
-        except Exception:  # noqa: BLE001  any failure is an objection
-            return BY_CHECKS
+    witnesses = WITNESSES / mutant.function
+    if objects(book, witnesses / "cell"):
+        return BY_CHECKS
     tests = reader.test_of(PATHS[mutant.stem])
-    return BY_TESTS if unit_tests(tests) else SURVIVED
+    return BY_TESTS if unit_tests(tests, witnesses) else SURVIVED
 
 
-def unit_tests(path):
+def objects(book, witness):
+    """Whether a check fails; the cell of the first is written down."""
+    known = witness.read_text("utf-8") if witness.exists() else ""
+    likely = [
+        (chapter, {cell})
+        for chapter, cells in book.items()
+        for cell in cells
+        if f"{chapter.name} {cell}" == known
+    ]
+    for chapter, goals in [*likely, *book.items()]:
+        reached = []
+
+        def execute(cell, names, reached=reached):
+            reached.append(cell.index)
+            exec(compile(cell.tree, f"cell {cell.index}", "exec"), names)
+
+        try:
+            rerun.run(chapter, goals=goals, execute=execute)
+        except Exception:  # noqa: BLE001  any failure is an objection
+            journal.write(witness, f"{chapter.name} {reached[-1]}")
+            return True
+    return False
+
+
+def unit_tests(path, witnesses):
     """pytest's exit code for one file, silent, stopping at a failure."""
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:nbval"]
+    options = ["-x", "-q", "--failed-first", "-o", f"cache_dir={witnesses}"]
+    slow = ["-p", "no:nbval", "-p", "no:unraisableexception"]  # here useless
+    options += [*slow, "--rootdir", str(ROOT), str(path)]
     quietly = redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO())
     with quietly[0], quietly[1]:
-        return int(pytest.main([*options, "--rootdir", str(ROOT), str(path)]))
+        return int(pytest.main(options))
 
 
 def start(mutant, book, seconds):
@@ -478,7 +504,7 @@ def limit(stem, books):
             goals[chapter] |= cells
     for chapter, cells in goals.items():
         rerun.run(chapter, goals=cells)
-    if unit_tests(reader.test_of(PATHS[stem])):
+    if unit_tests(reader.test_of(PATHS[stem]), WITNESSES / stem):
         raise SystemExit(f"the test of {stem} fails without a fault")
     return 10 + 10 * (time.process_time() - began)
 

@@ -3,6 +3,8 @@
 import ast
 import json
 import os
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -159,3 +161,22 @@ def test_a_fault_that_never_ends_is_noticed(monkeypatch, tmp_path):
     monkeypatch.setattr(mutants, "mutants", lambda *any: [fault("f")])
     verdicts = mutants.run_module("special", [("f", {})], done)
     assert list(verdicts.values()) == [mutants.BY_CHECKS]
+
+
+def test_who_noticed_a_fault_is_asked_first(monkeypatch, tmp_path):
+    """For the next fault of the function; all others if it says nothing."""
+    asked, wrong = [], {7}
+
+    def run(chapter, goals, execute):
+        asked.append(goals)
+        for index in sorted(goals):
+            tree = ast.parse("1 / 0" if index in wrong else "0")
+            execute(SimpleNamespace(index=index, tree=tree), {})
+
+    monkeypatch.setattr(mutants.rerun, "run", run)
+    book = {Path("a"): {3, 7, 9}}  # it has a name
+    witness = tmp_path / "f" / "cell"
+    assert mutants.objects(book, witness) and mutants.objects(book, witness)
+    wrong.clear()
+    assert not mutants.objects(book, witness)
+    assert asked == [{3, 7, 9}, {7}, {7}, {3, 7, 9}]
