@@ -369,15 +369,22 @@ def plant(mutant):
 def trial(mutant, book):
     """Exit code of a worker: who noticed the fault.
 
-    First the checks that rest on the function, then the unit tests; those that
-    noticed an earlier fault of the same function go before the others.
+    First the checks that rest on the function, then the unit tests; but who
+    noticed the last fault of the same function goes before all others.
     """
     plant(mutant)
     witnesses = WITNESSES / mutant.function
+    tests, by_tests = reader.test_of(PATHS[mutant.stem]), witnesses / "tests"
+    first = by_tests.exists()
+    if first and unit_tests(tests, witnesses):
+        return BY_TESTS
+    by_tests.unlink(missing_ok=True)
     if objects(book, witnesses / "cell"):
         return BY_CHECKS
-    tests = reader.test_of(PATHS[mutant.stem])
-    return BY_TESTS if unit_tests(tests, witnesses) else SURVIVED
+    if first or not unit_tests(tests, witnesses):
+        return SURVIVED
+    journal.write(by_tests, "")
+    return BY_TESTS
 
 
 def objects(book, witness):

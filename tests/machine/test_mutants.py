@@ -180,3 +180,28 @@ def test_who_noticed_a_fault_is_asked_first(monkeypatch, tmp_path):
     wrong.clear()
     assert not mutants.objects(book, witness)
     assert asked == [{3, 7, 9}, {7}, {7}, {3, 7, 9}]
+
+
+def test_unit_tests_are_asked_first_where_they_noticed_the_last(
+    monkeypatch, tmp_path
+):
+    """And the checks again as soon as the tests say nothing."""
+    asked, noticed = [], {"tests"}
+
+    def ask(who):
+        return lambda *any: asked.append(who) or who in noticed
+
+    monkeypatch.setattr(mutants, "plant", lambda mutant: None)
+    monkeypatch.setattr(mutants, "WITNESSES", tmp_path)
+    monkeypatch.setattr(mutants, "objects", ask("checks"))
+    monkeypatch.setattr(mutants, "unit_tests", ask("tests"))
+    mutant = mutants.mutants("special", "softplus")[0]
+    codes = [mutants.trial(mutant, {}) for _ in range(2)]
+    noticed.symmetric_difference_update({"tests", "checks"})
+    codes.append(mutants.trial(mutant, {}))
+    noticed.clear()
+    codes.append(mutants.trial(mutant, {}))
+    tests, checks = mutants.BY_TESTS, mutants.BY_CHECKS
+    assert codes == [tests, tests, checks, mutants.SURVIVED]
+    order = "checks tests, tests, tests checks, checks tests"
+    assert asked == order.replace(",", "").split()
