@@ -34,6 +34,7 @@ from pathlib import Path
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # before NumPy is imported
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ["DASK_SCHEDULER"] = "synchronous"  # a fork has no threads
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
