@@ -157,14 +157,16 @@ def mutants(stem, name):
 def spared(tree):
     """Ids of the nodes that hold no mathematics.
 
-    They word a message, are part of a signature, or set a tolerance: how
-    close is close enough is a choice, and no test could call it wrong.
+    They word a message, are part of a signature, are counted only, or set a
+    tolerance: how close is close enough is a choice, and no test could call it
+    wrong.
     """
     outer = [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.Raise | ast.JoinedStr | ast.arguments)
         or (isinstance(node, ast.Call) and "warn" in ast.unparse(node.func))
+        or re.fullmatch(r"len\(\w+\)", ast.unparse(node))
         or is_tolerance(node)
     ]
     inner = {id(n) for node in outer for n in ast.walk(node)}

@@ -45,6 +45,14 @@ def test_the_faults_of_an_expression(text, faults):
     assert written(text) == faults
 
 
+def test_only_the_length_of_a_target_is_spared():
+    """1 - y is as long as y."""
+    tree = ast.parse("len(y) * y")
+    skipped = mutants.spared(tree)
+    names = [n for n in ast.walk(tree) if getattr(n, "id", "") == "y"]
+    assert sorted(id(n) in skipped for n in names) == [False, True]
+
+
 def test_messages_signatures_and_tolerances_are_spared():
     """A fault in the wording of an error is no fault of mathematics."""
     tree = ast.parse(

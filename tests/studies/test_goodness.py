@@ -65,6 +65,18 @@ def test_likelihood_residuals_and_leverage_are_those_of_statsmodels(family):
     assert_allclose(goodness.leverage(fit, Phi), want, rtol=1e-8)
 
 
+def test_an_offset_counts_in_residuals_and_leverage():
+    """Log exposures; the referee is statsmodels."""
+    Phi, t, link, _ = drawn(POISSON)
+    o = np.linspace(-1, 1, len(t))
+    fit = glm.fit(Phi, t, POISSON, offset=o)
+    other = peer(Phi, t, POISSON, link, offset=o)
+    found = goodness.residuals(fit, Phi, t, "pearson")
+    assert_allclose(found, other.resid_pearson, rtol=1e-8, atol=1e-8)
+    want = other.get_hat_matrix_diag(observed=False)
+    assert_allclose(goodness.leverage(fit, Phi), want, rtol=1e-8)
+
+
 @each
 def test_weights_count_in_likelihood_residuals_and_leverage(family):
     """Frequencies: rows repeated; sums of squares; h adds up to M."""

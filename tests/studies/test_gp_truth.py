@@ -34,6 +34,13 @@ def test_quadrature_of_two_values_factorises():
     """Independent latent values: the evidence is a product."""
     truth = gp_truth.quadrature(np.diag([3.0, 1.0]), np.array([1, 0]), PROBIT)
     assert truth.log_evidence == pytest.approx(2 * np.log(0.5), rel=1e-12)
+    assert truth.standard_error == 0.0
+
+
+def test_the_jitter_is_a_share_of_the_largest_variance():
+    """Of the other entries none counts, a zero least of all."""
+    L = gp_truth.factor(np.diag([4.0, 1.0]), jitter=0.5)
+    np.testing.assert_allclose(L @ L.T, np.diag([6.0, 3.0]), rtol=1e-15)
 
 
 @BOTH
