@@ -20,7 +20,8 @@ LIBRARY := $(wildcard prml4/*.py prml4/*/*.py book/support/*.py \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help book pdf test lab outputs data lint bench mutants mutants-library
-.PHONY: sides heights dist a11y lock clean campaigns versions times
+.PHONY: sides heights dist a11y lock clean campaigns versions times slips
+.PHONY: error-bars
 .PHONY: teach teach-run reset
 
 help:  ## this list
@@ -99,6 +100,12 @@ mutants-library: .venv/ok  ## plant errors in the library and see who notices
 
 campaigns: .venv/ok  ## fit random problems, and count what becomes of them
 	$(V)/python -m tests.campaigns $(CAMPAIGN)
+
+error-bars: .venv/ok  ## see whether error bars cover known answers
+	$(V)/python -m tests.campaigns.error_bars
+
+slips: .venv/ok  ## plant the slips of the ledger in the library
+	$(V)/python -m tests.campaigns.slips
 
 versions: .venv/ok  ## unit tests on several Pythons, oldest and newest NumPy
 	$(V)/python tools/versions.py
