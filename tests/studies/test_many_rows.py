@@ -102,6 +102,15 @@ def test_of_a_memory_map_a_block_is_in_memory(tmp_path, monkeypatch):
     assert peak < A.nbytes / 20
 
 
+def test_a_single_row_joins_a_class_that_had_none():
+    """Its mean is the row; of nothing and nothing comes nothing."""
+    none = np.zeros(2), np.zeros((2, 3)), np.zeros((2, 3))
+    row = np.array([1.0, 0]), np.array([[4.0, 5, 6], [0, 0, 0]]), none[2]
+    for one, other in ((none, row), (row, none)):
+        for found, want in zip(many_rows.merge(one, other), row, strict=True):
+            np.testing.assert_array_equal(found, want)
+
+
 def test_far_from_the_origin_nothing_cancels(monkeypatch):
     """Means a million standard deviations off, merged from a hundred blocks."""
     monkeypatch.setattr(descent, "BLOCK", 8 * 4 * 60)
