@@ -140,3 +140,32 @@ def test_arrival_is_judged_by_the_size_of_activations():
         step = f(np.ones(1) + 1e4)  # g and H of a step of 1e4
         assert newton.arrived(f, np.array([w]), *step[1:]) == far
     assert not newton.arrived(f, np.ones(1), np.ones(1), np.zeros((1, 1)))
+
+
+def test_a_step_is_small_if_it_moves_no_activation_by_more_than_moves():
+    """Near zero in units of one: a hair less is, a hair more is not."""
+    Phi = np.full((3, 1), 1.0)
+    f = descent.Objective(Phi, parabola, None, np.zeros(1), np.zeros(1))
+    for share, small in ((0.99, True), (1.01, False)):
+        g = np.array([share * newton.MOVES])
+        assert newton.arrived(f, np.zeros(1), g, np.eye(1)) == small
+
+
+def test_the_search_forgives_rounding_alone():
+    """At 1 the error cannot fall by 1e-20, and may seem to have risen."""
+    w, step = np.zeros(1), np.ones(1)
+    for rise, found in ((1e-14, True), (1e-10, False)):
+        end = newton.search(lambda w, rise=rise: (1 + rise,), w, 1, step, 1e-8)
+        assert (end is not None) == found
+
+
+def test_an_undamped_step_is_whole_or_none():
+    """Half of it is not tried where the whole one leaves the domain."""
+
+    def error(w):
+        return np.inf if abs(w[0]) > 0.7 else 5.0, np.ones(1), np.eye(1)
+
+    w, step = np.zeros(1), np.ones(1)
+    assert newton.search(error, w, 1.0, step, 1.0, damped=False) is None
+    end, *_ = newton.search(error, w, 1.0, step / 2, 1.0, damped=False)
+    assert end[0] == -0.5
