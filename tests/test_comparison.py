@@ -55,9 +55,10 @@ def test_two_classes_may_be_given_by_one_column():
 
 def test_what_was_called_impossible_and_happened_costs_everything():
     """The loss is infinite, and a warning names row and class."""
-    with pytest.warns(comparison.ImpossibleEvent, match="row 1 is of class 0"):
-        losses = comparison.log_losses([0.5, 1.0], [1, 0])
-    np.testing.assert_allclose(losses, [np.log(2), np.inf])
+    with pytest.warns(comparison.ImpossibleEvent) as warned:
+        losses = comparison.log_losses([0.5, 1.0, 1.0], [1, 0, 0])
+    assert len(warned) == 1 and "row 1 is of class 0" in str(warned[0].message)
+    np.testing.assert_allclose(losses, [np.log(2), np.inf, np.inf])
     assert comparison.score(losses).value == np.inf
     assert comparison.score(losses).standard_error == np.inf
     with warnings.catch_warnings():
@@ -233,6 +234,17 @@ def test_estimated_prior_maximises_the_likelihood(rng):
     assert found[1] == pytest.approx(0.1, abs=0.03)
 
 
+def test_a_prior_settles_when_all_classes_do():
+    """The third, of the last row alone, stands from the first step on."""
+    p = np.array([0.6, 0.5, 0.9, 0.2, 0.0])
+    P = np.c_[p, [*(1 - p[:4]), 0], p == 0]
+    old = np.array([0.4, 0.4, 0.2])
+    q = comparison.estimate_prior(P, old)
+    assert q[2] == pytest.approx(0.2) and q.sum() == pytest.approx(1)
+    gradient = (P / old / (P @ (q / old))[:, None]).mean(axis=0)
+    np.testing.assert_allclose(gradient, 1, atol=1e-6)
+
+
 def test_prior_of_an_absent_class_does_not_settle(rng):
     """It falls for ever, and a warning says so; wrong priors are refused."""
     P = np.full((5, 2), 0.5)
@@ -306,6 +318,8 @@ def test_a_fold_must_leave_every_class_some_rows():
     X, t = np.arange(6.0)[:, None], [0, 0, 0, 1, 1, 1]
     with pytest.raises(ValueError, match="without fold 0 a class"):
         comparison.cross_predict(comparison.lda, X, t, t)
+    P = comparison.cross_predict(comparison.lda, X, t, range(6))
+    assert P.shape == (6, 2)  # a fold may be a single row
 
 
 def test_methods_equal_scikit_learn(rng):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.linalg import LinAlgError
 from scipy.optimize import minimize
 
 from prml4 import irls, logistic
@@ -66,6 +67,10 @@ def test_weighted_least_squares_minimises_the_weighted_sum(rng):
     for method in ("qr", "normal"):
         w = irls.weighted_least_squares(Phi, r, z, method)
         np.testing.assert_allclose(w, found.x, atol=1e-6)
+        w = irls.weighted_least_squares(Phi[:2], r[:2], z[:2], method)
+        np.testing.assert_allclose(Phi[:2] @ w, z[:2])
+        with pytest.raises(LinAlgError, match="rows are few"):
+            irls.weighted_least_squares(Phi[:1], r[:1], z[:1], method)
     with pytest.raises(ValueError, match="method must be .* got 'svd'"):
         irls.weighted_least_squares(Phi, r, z, "svd")
 
@@ -163,6 +168,14 @@ def test_separable_classes_are_named_and_not_called_converged(data):
         fit = irls.fit_irls(np.c_[Phi, dummy], t)
     assert not fit.converged and fit.separated == "quasi-complete"
     assert irls.fit_irls(Phi, Phi[:, 1] > 0, alpha=1e-3).converged
+
+
+def test_nearly_dependent_columns_are_not_taken_for_a_plane(data, rng):
+    """They are looked at once more, and the answer stands."""
+    Phi, t = data
+    close = Phi[:, 1] + 1e-6 * rng.standard_normal(len(t))
+    fit = irls.fit_irls(np.c_[Phi, close], t)
+    assert fit.converged and fit.separated is None
 
 
 def test_standard_errors_are_those_of_logistic(data):

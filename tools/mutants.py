@@ -84,9 +84,8 @@ def mutable(stem, name):
     """Whether prml4.stem.name is a plain function of that module."""
     module = library(stem)
     function = getattr(module, name, None)
-    return (
-        inspect.isfunction(function) and function.__module__ == module.__name__
-    )
+    plain = inspect.isfunction(function) and function.__name__ == name
+    return plain and function.__module__ == module.__name__
 
 
 @cache
