@@ -289,11 +289,15 @@ def _minimum(objective, given, how):
     From a saddle the way goes on. What another start finds must be lower by
     more than rounding.
     """
-    ends = [_descend(objective, given, how, start := _start(given))]
+    size = np.abs(given.Phi).max(axis=0)
+    size[size == 0] = 1
+    unit = replace(given, Phi=given.Phi / size)  # units must not matter
+    starts = [_start(unit)]
+    if given.bent:
+        starts += list(_elemental(unit, starts[0]))
+    ends = [_descend(objective, given, how, w / size) for w in starts]
     if not given.bent:
         return ends[0]
-    for w0 in _elemental(given, start):
-        ends.append(_descend(objective, given, how, w0))
     E = np.array([end.error for end, _ in ends])
     best, why = ends[np.argmax(E <= E.min() + 1e-9 * (1 + abs(E.min())))]
     for _ in range(SADDLES):
@@ -324,8 +328,9 @@ def _nearby(best, objective, given):
     u = np.linalg.eigh(C)[1][:, 0] / size
     a = given.Phi @ best.w + given.offset
     units = 1 if _on_log_scale(given.link) else np.abs(a)
-    reach = np.max(np.abs(given.Phi @ u) / units)
-    u /= max(reach, 1e-8 * np.abs(u).max())  # only a prior may care
+    terms = np.abs(given.Phi) @ np.abs(u)
+    reach = np.maximum(np.abs(given.Phi @ u), 1e-8 * terms) / units
+    u /= reach.max() or 1.0  # only a prior may care
     steps = np.outer(0.25 ** np.arange(6), [0.5, -0.5]).ravel()
     W = best.w + np.outer(steps, u)
     return W, np.array([objective(w, order=1)[0] for w in W])

@@ -382,6 +382,23 @@ def test_units_of_the_target_do_not_matter(family, factor):
     assert other.trace[-1] == pytest.approx(other.error, rel=1e-9)
 
 
+@each_pair
+def test_units_of_the_columns_do_not_matter(family, link):
+    """phi_j in units u_j: w_j in units 1 / u_j, converged and as sure.
+
+    A column without a constant needs a start inside by linear programme.
+    """
+    Phi, t, _, offset, weights = problem(family, link)
+    Phi[:, 0] = np.linspace(0.5, 1.5, len(Phi))
+    more = {"offset": offset, "weights": weights}
+    fit, units = glm.fit(Phi, t, family, link, **more), [1e-20, 1.0, 1e20]
+    other = glm.fit(Phi * units, t, family, link, **more)
+    assert fit.converged and other.converged
+    assert_allclose(other.w * units, fit.w, rtol=1e-6)
+    errors = glm.standard_errors(other, Phi * units) * units
+    assert_allclose(errors, glm.standard_errors(fit, Phi), rtol=1e-6)
+
+
 def test_huge_counts_converge():
     """Counts near 1e9, whose errors are 1e16 apart."""
     x = np.linspace(0, 1, 9)
