@@ -506,7 +506,7 @@ def equivalents(stem):
 
 
 def limit(stem, books):
-    """Seconds for a trial: ten times what the sound library needs."""
+    """Seconds for a trial: four times what the sound library needs."""
     began, goals = time.process_time(), defaultdict(set)
     for book in books:
         for chapter, cells in book.items():
@@ -515,7 +515,7 @@ def limit(stem, books):
         rerun.run(chapter, goals=cells)
     if unit_tests(reader.test_of(PATHS[stem]), WITNESSES / stem):
         raise SystemExit(f"the test of {stem} fails without a fault")
-    return 10 + 10 * (time.process_time() - began)
+    return 5 + 4 * (time.process_time() - began)
 
 
 def report(verdicts, entries):

@@ -248,8 +248,7 @@ def periodic(period=None):
 
 def _half_turns(X, Z, p):
     """sum_d sin^2(pi (x_d - z_d) / p); points are put on the circle alone."""
-    origin = X.mean(axis=0)
-    ends = (np.fmod(A - origin, p).T for A in (X, Z))  # fmod is exact
+    ends = (np.fmod(A, p).T for A in (X, Z))  # fmod is exact
     gaps = (np.subtract.outer(x, z) for x, z in zip(*ends, strict=True))
     sines = (np.sin(np.pi / p * gap) for gap in gaps)
     return sum(sine * sine for sine in sines)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from prml4.models import kernels
 from prml4.referee.estimate import partials
@@ -83,6 +84,7 @@ def test_slopes_are_differences(named, rng):
     """dC / dtheta_j, exactly 0 or right where points coincide."""
     _, k, P = named
     X, theta = points(rng), rng.normal(size=P)
+    X[5] = X[6] + 0.1  # no two coincide, nor are they far apart
     found, _ = partials(lambda at: k(at, X), theta)
     C, slopes = k.with_gradients(theta, X)
     np.testing.assert_array_equal(C, k(theta, X))
@@ -138,6 +140,20 @@ def test_constants_alone_have_full_shape_and_own_memory():
     assert [slope.shape for slope in slopes] == [(3, 3), (3, 3)]
     assert k.diagonal([0.0, 1.0], np.zeros((3, 2))).tolist() == [1 + np.e] * 3
     assert kernels.noise()([0.0], [1.0], [1.0]).tolist() == [[0.0]]
+
+
+def test_many_columns_are_multiplied_and_close_pairs_formed_anew(
+    rng, monkeypatch
+):
+    """Not pair by pair; of four million pairs 80 000 are close."""
+    X = rng.standard_normal((50, 13)).repeat(40, axis=0)
+    X += 1e-6 * rng.standard_normal(X.shape)
+    want = cdist(X, X, "sqeuclidean")
+    monkeypatch.setattr(kernels, "cdist", None)
+    found = kernels.squared_distances(X)
+    np.testing.assert_allclose(found, want, rtol=1e-11)
+    found = kernels.squared_distances(X[:2], X[40:])
+    np.testing.assert_allclose(found, want[:2, 40:], rtol=1e-11)
 
 
 @pytest.mark.parametrize("D", [1, 12, 13, 40])
