@@ -168,7 +168,7 @@ def fit_gaussian(X, t, *, K=None, smoothing=0.0):
         var = var + smoothing * (pi @ (var + (mu - pi @ mu) ** 2))
     if not np.isfinite(var).all():
         validate.finite("X", X)
-    _refuse_constants(mu, var, n)
+    refuse_constants(mu, var, n)
     return GaussianModel(pi, mu, var)
 
 
@@ -180,9 +180,12 @@ def moments(X, t, K):
     n, (mu, S) = np.zeros(K), np.zeros((2, K, X.shape[1]))
     for k, _, x in blocks.by_class(X, t, K):
         ones, share = np.ones(len(x)), len(x) / (n[k] + len(x))
+        first = x[0].copy()  # from which a constant does not differ
+        x -= first
         mean = ones @ x / len(x)
         x -= mean
         S[k] += ones @ np.square(x, out=x)
+        mean += first
         S[k] += n[k] * share * (mean - mu[k]) ** 2
         mu[k] += share * (mean - mu[k])
         n[k] += len(x)
@@ -211,7 +214,7 @@ def _warn_of_zeros(product, has, other):
         )
 
 
-def _refuse_constants(mu, var, n):
+def refuse_constants(mu, var, n):
     """Raise a ValueError where a density would be infinitely narrow."""
     least = np.maximum((CONSTANT * mu) ** 2, np.finfo(float).tiny)
     for k, i in np.argwhere(~(var > least))[:1]:

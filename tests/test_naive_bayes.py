@@ -692,6 +692,14 @@ def test_bad_smoothing_is_refused(points, bad):
         naive_bayes.fit_gaussian(*points, smoothing=bad)
 
 
+@pytest.mark.parametrize("level", [0.7, 1e6 + 0.1])
+def test_a_constant_feature_of_many_rows_is_named(rng, level):
+    """The rounding of its mean grows with the rows, and is no variance."""
+    X = np.column_stack([rng.standard_normal(10**5), np.full(10**5, level)])
+    with pytest.raises(ValueError, match="feature 1 is constant in the"):
+        naive_bayes.fit_gaussian(X, rng.integers(0, 2, 10**5))
+
+
 @pytest.mark.parametrize("level", [0.0, 0.1, 1e9])
 def test_a_constant_feature_is_named(points, level):
     """Its density would be infinitely narrow; smoothing helps if one class
