@@ -20,6 +20,7 @@ from time import perf_counter
 import numpy as np
 
 from prml4 import gaussian, logistic, naive_bayes, softmax
+from prml4.models import covariance
 from prml4.models.likelihoods import LOGISTIC
 from prml4.numerics import descent, newton, validate
 from prml4.numerics.separation import complain, settled
@@ -160,19 +161,29 @@ def statistics(X, t, of_block, K):
 def fit_qda(X, t, K, *, progress=None):
     """pi_k = n_k / N, mu_k, Sigma_k = S_k / n_k as gaussian.fit_qda."""
     n, mu, S = moments(X, t, K, progress)
-    return gaussian.model(n / n.sum(), mu, S / n[:, None, None])
+    return _estimated(n, mu, S / n[:, None, None])
 
 
 def fit_lda(X, t, K, *, progress=None):
     """pi_k = n_k / N, mu_k, Sigma = sum_k S_k / N as gaussian.fit_lda."""
     n, mu, S = moments(X, t, K, progress)
-    return gaussian.model(n / n.sum(), mu, S.sum(axis=0) / n.sum())
+    return _estimated(n, mu, S.sum(axis=0) / n.sum())
+
+
+def _estimated(n, mu, Sigma):
+    """The model, or the refusal of a singular Sigma that fits in memory have:
+    of too few rows, or of a feature that is constant but for rounding."""
+    covariance.enough_rows(n, mu.shape[1], shared=Sigma.ndim == 2)
+    covariance.estimated(Sigma, mu)
+    return gaussian.model(n / n.sum(), mu, Sigma)
 
 
 def fit_gaussian(X, t, K, *, progress=None):
     """pi_k = n_k / N, mu_k, var_k = S_k / n_k as naive_bayes.fit_gaussian."""
     n, mu, S = moments(X, t, K, progress, naive_bayes.moments)
-    return naive_bayes.gaussian(n / n.sum(), mu, S / n[:, None])
+    var = S / n[:, None]
+    naive_bayes.refuse_constants(mu, var, n)
+    return naive_bayes.gaussian(n / n.sum(), mu, var)
 
 
 def fit_bernoulli(X, t, K, *, pseudo_count=1.0, progress=None):

@@ -122,6 +122,20 @@ def test_far_from_the_origin_nothing_cancels(monkeypatch):
         np.testing.assert_allclose(far, near, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["Gaussian naive Bayes", "LDA", "QDA"])
+def test_a_feature_that_is_constant_but_for_rounding_is_refused(name):
+    """0.3 and 0.1 + 0.2: no variance to divide by, as said in memory."""
+    fit, A, t, whole, _, mine, theirs = FITS[name]
+    A = A.copy()
+    A[:, 1] = np.where(np.arange(len(A)) % 2, 0.3, 0.1 + 0.2)
+    said = []
+    for call in (lambda: fit(A, t, **mine), lambda: whole(A, t, **theirs)):
+        with pytest.raises(ValueError, match="feature 1 is constant") as no:
+            call()
+        said.append(str(no.value))
+    assert said[0] == said[1]
+
+
 def test_each_pass_tells_how_far_it_is(monkeypatch):
     """Rows done, up to N, and seconds that only grow; then it starts again."""
     monkeypatch.setattr(descent, "BLOCK", 8 * 5 * 2500)
