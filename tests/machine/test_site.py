@@ -221,6 +221,32 @@ def test_nothing_is_cut(visit, chapter):
     assert view.evaluate(BESIDE_PAPER, PAPER) == []
 
 
+# displays that run off though no piece of them is as wide as their column
+UNBROKEN = """() => [...document.querySelectorAll(
+  '.bd-article div.math > mjx-container')].filter(box => box.checkVisibility()
+    && box.scrollWidth - box.clientWidth > 4
+    && ![...box.querySelectorAll('.whole')].some(
+      piece => piece.offsetWidth > 0.8 * box.clientWidth))
+  .map(box => box.parentElement.id + ': ' + box.clientWidth + ' px of ' +
+    box.scrollWidth)"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_displays_go_on_below_on_a_phone(visit, chapter):
+    """What has several parts is broken; what scrolls can be reached."""
+    view = visit(f"book/{chapter}", 390)
+    typeset(view)
+    view.locator(".bd-article .parts").first.wait_for()
+    assert view.evaluate(UNBROKEN) == []
+    view.wait_for_function(
+        """() => [...document.querySelectorAll(
+      '.bd-article div.math > mjx-container')].every(box =>
+        box.scrollWidth - box.clientWidth <= 4 ||
+        box.tabIndex == 0 && box.classList.contains('cut'))"""
+    )
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("page", ["book/07_logistic", "search", "book/intro"])
 def test_search_ranks_sections(visit, page):

@@ -28,8 +28,9 @@ document.addEventListener("DOMContentLoaded", () => {
       box.classList.toggle("cut", hidden - left > 4);
     }
   };
-  const measure = boxes => look(boxes.map(box => box.matches("div.math") &&
-    box.querySelector(":scope > mjx-container") || box));
+  // of a display, its formula alone, once it is there
+  const measure = boxes => look(boxes.map(box => box.matches("div.math") ?
+    box.querySelector(":scope > mjx-container") : box).filter(Boolean));
   const resized = new ResizeObserver(
     entries => measure(entries.map(entry => entry.target)));
   const boxes = [...document.querySelectorAll(
