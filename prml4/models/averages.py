@@ -16,7 +16,7 @@ from functools import cache, partial
 import numpy as np
 from scipy.special import ndtri, roots_hermitenorm
 
-from prml4.numerics import cubature, special
+from prml4.numerics import cubature, special, validate
 
 FALL = 37.0  # e^-37: what is left of an integrand where we cut it off
 DECAY = 39.0  # e^-39: what the poles may add, a few orders of them
@@ -474,7 +474,8 @@ def _roots(C):
 
 def _arguments(mu, s2, t):
     """mu, s, t as flat arrays of one length, and the shape to give back."""
-    mu, s2, t = np.broadcast_arrays(np.asarray(mu, float), s2, t)
+    mu, s2 = validate.real("mu", mu), validate.real("s2", s2)
+    mu, s2, t = np.broadcast_arrays(mu, s2, t)
     if not (np.all(np.isfinite(mu)) and np.all(np.isfinite(s2))):
         raise ValueError("mu and s2 must be finite; got NaN or infinity")
     _variance(s2)
@@ -485,7 +486,7 @@ def _arguments(mu, s2, t):
 
 def _variance(s2):
     """s2 as an array, and no negative number or NaN in it."""
-    s2 = np.asarray(s2, float)
+    s2 = validate.real("s2", s2)
     if not np.all(s2 >= 0):
         raise ValueError(f"s2 must be a variance >= 0; got {np.min(s2):g}")
     return s2

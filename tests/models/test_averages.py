@@ -223,9 +223,24 @@ def test_schemes_keep_shapes(scheme):
 
 
 @pytest.mark.parametrize(
+    "average",
+    [averages.logistic, averages.probit, averages.quadrature, SCHEMES[-1]],
+)
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int8, bool, "O"])
+def test_every_kind_of_number_is_a_double(average, kind):
+    """The root of a variance in float16 would have three digits."""
+    s2 = np.array([1, 0, 1] if kind is bool else [2, 0, 5], dtype=kind)
+    mu = np.array([1, -2, 0], dtype=kind)
+    found = average(mu, s2), average(mu.astype(float), s2.astype(float))
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize(
     "mu,s2,t,said",
     [
         (np.nan, 1.0, 1, "finite"),
+        ("1", 1.0, 1, "mu must hold real numbers"),
+        (1.0, 1j, 1, "s2 must hold real numbers"),
         (0.0, np.inf, 1, "finite"),
         (0.0, -1e-9, 1, "variance >= 0; got -1e-09"),
         (0.0, 1.0, -1, "t must be 0 or 1"),
