@@ -317,7 +317,8 @@ def gauss_hermite(mu, s2, n=20):
     x, omega = _hermite(n)
     mu, s, _, shape = _arguments(mu, s2, 1)
     a = mu[:, None] + s[:, None] * x
-    return (special.sigmoid(a) @ omega).reshape(shape)[()]
+    y = special.sigmoid(a) @ omega
+    return np.minimum(y, 1).reshape(shape)[()]  # rounding may add to it
 
 
 @cache
@@ -401,8 +402,8 @@ def softmax_grid(mu, C):
         z = cubature.lattice(d, 7.5, float(_step(s[n])))
         weights = np.exp(-0.5 * np.sum(z**2, axis=1))
         a = _with_zero(mu[n] + z @ L.T)
-        p[n] = weights @ special.softmax(a) / weights.sum()
-    return p
+        p[n] = weights @ special.softmax(a)
+    return p / p.sum(axis=1, keepdims=True)
 
 
 def softmax_monte_carlo(mu, C, draws):
@@ -414,7 +415,7 @@ def softmax_monte_carlo(mu, C, draws):
         a = np.einsum("njk,sk->nsj", _roots(C[rows]), draws)
         a = _with_zero(a + mu[rows, None])
         y[rows] = special.softmax(a).mean(axis=1)
-    return y
+    return y / y.sum(axis=1, keepdims=True)
 
 
 def softmax(mu, C):

@@ -51,7 +51,7 @@ class Likelihood:
     def predictive(self, mu, s2):
         """int p(t|a) N(a|mu, s2) da for t = 0 and 1, PRML (4.151)."""
         mu, s2 = (np.asarray(x, float)[..., None] for x in (mu, s2))
-        return np.exp(self.average(mu, s2, np.arange(2))[0])
+        return np.exp(np.minimum(self.average(mu, s2, np.arange(2))[0], 0))
 
     def loss(self, t, scoring=False):
         """(a, rows, order) -> E_n = -ln p(t_n|a_n), E_n', E_n'' or its mean."""

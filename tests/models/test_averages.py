@@ -222,6 +222,12 @@ def test_schemes_keep_shapes(scheme):
     assert scheme(np.zeros(0), 1.0).shape == (0,)
 
 
+@pytest.mark.parametrize("n", range(1, 60))
+def test_gauss_hermite_stays_in_range(n):
+    """Rounding of the weights makes no probability of 1 + 2e-16."""
+    assert averages.gauss_hermite([-1e3, 1e3], 1.0, n).max() <= 1
+
+
 @pytest.mark.parametrize(
     "average",
     [averages.logistic, averages.probit, averages.quadrature, SCHEMES[-1]],
@@ -295,6 +301,16 @@ def test_bad_activations_are_named(mu, C, said):
     """Before any grid is laid out."""
     with pytest.raises(ValueError, match=said):
         averages.softmax_grid(mu, C)
+
+
+@pytest.mark.parametrize("K", range(2, 6))
+def test_probabilities_of_classes_sum_to_one(rng, K):
+    """Next to certain ones are not above 1, and sums are as good as 1."""
+    A = rng.standard_normal((40, K - 1, K - 1))
+    mu = rng.standard_normal((40, K - 1)) * np.repeat([1.0, 1e3], 20)[:, None]
+    p = averages.softmax(mu, A @ A.swapaxes(1, 2))
+    assert p.min() >= 0 and p.max() <= 1
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=0, atol=1e-15)
 
 
 def test_variances_of_differences(vague):

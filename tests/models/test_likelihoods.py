@@ -90,6 +90,14 @@ def test_the_two_classes_share_probability_one(likelihood):
 
 
 @of(CONCAVE + FLIPPED)
+def test_no_average_is_above_one(likelihood, rng):
+    """Where one class is certain but for the rounding of a grid."""
+    mu = rng.standard_normal(2000) * 10 ** rng.uniform(-3, 4, 2000)
+    P = likelihood.predictive(mu, 10 ** rng.uniform(-12, 6, 2000))
+    assert P.min() >= 0 and P.max() <= 1
+
+
+@of(CONCAVE + FLIPPED)
 def test_fewer_derivatives_are_the_same_ones(likelihood):
     """order only leaves terms out."""
     f, t = np.linspace(-6, 6, 7), np.arange(7) % 2
