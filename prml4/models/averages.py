@@ -391,8 +391,8 @@ def softmax_grid(mu, C):
     N, d = mu.shape
     if d > 3:
         raise ValueError(f"mu must be of 4 classes at most; got {d + 1}")
-    s = np.sqrt(_differences(C).max(axis=(1, 2)))
-    if N and (15 / _step(s.max())) ** d > NODES:
+    s = _widest(C)
+    if N and not _for_a_grid(s, d).all():
         raise ValueError(
             f"a grid over {d} activations is too large for a standard "
             f"deviation of {s.max():.3g}: use softmax_monte_carlo"
@@ -424,19 +424,33 @@ def softmax(mu, C):
     For K >= 5 classes, or where C is too wide for a grid, at 2^14 points of
     Sobol (1967), made normal: the same ones in every call.
     """
-    from scipy.stats import qmc  # which takes a second to import
+    mu, C = _gaussians(mu, C)
+    N, d = mu.shape
+    p, fine = np.empty((N, d + 1)), _for_a_grid(_widest(C), d)
+    if fine.any():
+        p[fine] = softmax_grid(mu[fine], C[fine])
+    if not fine.all():
+        from scipy.stats import qmc  # which takes a second to import
 
-    try:
-        return softmax_grid(mu, C)
-    except ValueError:  # what is wrong with mu or C is named below, too
-        u = qmc.Sobol(np.shape(mu)[-1], scramble=False).random(2**14)
-        return softmax_monte_carlo(mu, C, ndtri(u + 2.0**-15))
+        draws = ndtri(qmc.Sobol(d, scramble=False).random(2**14) + 2.0**-15)
+        p[~fine] = softmax_monte_carlo(mu[~fine], C[~fine], draws)
+    return p
+
+
+def _widest(C):
+    """The largest standard deviation of an a_j - a_k, (N,)."""
+    return np.sqrt(_differences(C).max(axis=(1, 2)))
+
+
+def _for_a_grid(s, d):
+    """Whether a grid over d activations is small enough, (N,)."""
+    return (d <= 3) & (15 / _step(s) <= NODES ** (1 / d))
 
 
 def _gaussians(mu, C):
     """mu (N, d) and C (N, d, d) as arrays, finite, no variance negative."""
     mu, C = np.asarray(mu, float), np.asarray(C, float)
-    if mu.ndim != 2 or C.shape != (*mu.shape, mu.shape[1]):
+    if mu.ndim != 2 or C.shape != (*mu.shape, mu.shape[1]) or 0 in C.shape[1:]:
         raise ValueError(
             "mu must be (N, K - 1) and C (N, K - 1, K - 1); got shapes "
             f"{mu.shape} and {C.shape}"

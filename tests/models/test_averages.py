@@ -293,6 +293,7 @@ def test_draws_are_looked_at_and_worked_off_in_blocks(monkeypatch):
     [
         ([[np.nan, 1.0]], [np.eye(2)], "must be finite"),
         ([[0.0, 1.0]], [np.eye(3)], r"got shapes \(1, 2\) and \(1, 3, 3\)"),
+        ([[]], np.ones((1, 0, 0)), r"got shapes \(1, 0\) and \(1, 0, 0\)"),
         ([[0.0, 1.0]], [np.diag([1.0, -1.0])], "got an eigenvalue of -1"),
         ([[0.0, 1.0]], [1e8 * np.eye(2)], "grid over 2 activations is too"),
     ],
@@ -311,6 +312,18 @@ def test_probabilities_of_classes_sum_to_one(rng, K):
     p = averages.softmax(mu, A @ A.swapaxes(1, 2))
     assert p.min() >= 0 and p.max() <= 1
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=0, atol=1e-15)
+
+
+def test_a_wide_row_leaves_the_others_on_the_grid():
+    """The average of a point does not feel its company."""
+    mu = np.array([[0.3, -0.2], [0.0, 1.0]])
+    C = np.array([np.eye(2), 1e6 * np.eye(2)])
+    both = averages.softmax(mu, C)
+    np.testing.assert_array_equal(
+        both[0], averages.softmax_grid(mu[:1], C[:1])[0]
+    )
+    np.testing.assert_array_equal(both[1:], averages.softmax(mu[1:], C[1:]))
+    assert averages.softmax(mu, 1e300 * C).max() <= 1
 
 
 def test_variances_of_differences(vague):
