@@ -29,7 +29,7 @@ def real(name, value):
     if array.dtype.kind == "O":
         try:
             return array.astype(np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
     if array.dtype.kind not in "biuf":
         single = array.ndim == 0 and array.dtype.kind == "O"

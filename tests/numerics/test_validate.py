@@ -50,6 +50,7 @@ def test_double_precision_is_not_copied(rng, order):
         ([[1, None]], r"got nan at \[0, 1\]"),
         ([[1, "a", None]], "real numbers; got dtype object"),
         ([[1j]], "real numbers; got dtype complex128"),
+        ([[1, 10**400]], "real numbers; got dtype object"),
         (np.array([["2020-01-01"]], "M8[D]"), "real numbers; got dtype"),
         ([[1, np.nan]], r"got nan at \[0, 1\]"),
         ([[1], [-np.inf]], r"got -inf at \[1, 0\]"),
