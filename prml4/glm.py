@@ -218,6 +218,7 @@ def _checked(Phi, t, family, link, offset, weights, alpha, m0):
     """Phi, t, … -> the problem, t in the family's domain; or ValueError."""
     Phi = validate.design(Phi)
     N, M = Phi.shape
+    validate.fitted(family, Family, name="family")
     t, offset = _targets(t, N, family), _offset(offset, N)
     link = link or family.links[0]
     if link not in family.links:

@@ -718,6 +718,8 @@ def test_targets_outside_the_family_are_refused(family, t, said):
 )
 def test_other_bad_input_is_refused(more, said):
     """Named by argument."""
+    with pytest.raises(ValueError, match="family must be a Family; got str"):
+        glm.fit(SQUARE, np.arange(6.0), "Poisson")
     with pytest.raises(ValueError, match=said):
         glm.fit(SQUARE, np.arange(6.0), POISSON, **more)
 
