@@ -310,7 +310,7 @@ def _fit(C, t, likelihood, plan, tol, max_iter, q):
     residual = _apart(C, best.mean, best.variance, m_t, v_t)
     return GPEP(
         **vars(best), log_z=log_z, log_evidence=log_evidence(best, log_z),
-        t=t, likelihood=likelihood, residual=residual,
+        t=+t, likelihood=likelihood, residual=residual,
         converged=bool(change <= tol and residual <= np.sqrt(tol)),
         trace=tuple(trace),
     )  # fmt: skip

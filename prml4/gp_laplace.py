@@ -107,7 +107,7 @@ def _fit(C, t, likelihood, tol=newton.ROUNDING, max_iter=200):
     L = linalg.cholesky(linalg.scaled(C, np.sqrt(W)))
     value = trace[-1] - float(np.log(np.diag(L)).sum())  # line 10
     return GPLaplace(
-        mean=f, dual=a, W=W, L=L, t=t, likelihood=likelihood,
+        mean=f, dual=a, W=W, L=L, t=+t, likelihood=likelihood,
         log_evidence=value, converged=converged, trace=tuple(trace),
         residual=float(np.abs(f - linalg.times(C, g)).max()),
         factors=factors + 1,

@@ -599,3 +599,11 @@ def test_any_small_problem_is_settled(n, log_variance, log_scale, data):
     assert found.converged
     assert found.log_evidence <= 1e-9
     assert np.all(found.tau >= 0)
+
+
+def test_a_fit_keeps_targets_of_its_own():
+    """Whoever changes t afterwards does not change what was fitted."""
+    t = np.array([0.0, 1, 1])
+    fit = gp_ep.fit(np.eye(3), t)
+    t[:] = 1 - t
+    np.testing.assert_array_equal(fit.t, [0, 1, 1])

@@ -459,3 +459,11 @@ def test_a_linear_kernel_is_bayesian_logistic_regression(rng):
         np.testing.assert_allclose(V, s2, rtol=1e-8)
         assert fit.log_evidence == pytest.approx(q.log_evidence, rel=1e-8)
         assert isinstance(fit.log_evidence, float)
+
+
+def test_a_fit_keeps_targets_of_its_own():
+    """Whoever changes t afterwards does not change what was fitted."""
+    t = np.array([0.0, 1, 1])
+    fit = gp_laplace.fit(np.eye(3), t)
+    t[:] = 1 - t
+    np.testing.assert_array_equal(fit.t, [0, 1, 1])
