@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from prml4 import bayes_logistic, gp_ep, gp_laplace
 from prml4.models import kernels
-from prml4.models.likelihoods import LOGISTIC, PROBIT, flipped
+from prml4.models.likelihoods import LOGISTIC, PROBIT, Likelihood, flipped
 from prml4.numerics import linalg, newton, validate
 
 KERNEL = kernels.constant() * kernels.squared_exponential()
@@ -86,6 +86,49 @@ def test_what_the_fit_states_about_its_mode(rng, likelihood):
     assert fit.residual < 1e-8
 
 
+@BOTH
+def test_the_rule_by_which_it_stops(rng, likelihood):
+    """A decrement of at most tol sqrt(1 + |psi|), psi that after the step."""
+    _, t, C = problem(rng)
+    given = {"likelihood": likelihood, "max_iter": 1}
+    with pytest.warns(newton.NotConverged):
+        psi = gp_laplace.fit(C, t, **given).trace[1]
+    _, g, slope = likelihood.log_p(np.zeros(12), t, 2)
+    gain = g @ np.linalg.solve(np.linalg.inv(C) - np.diag(slope), g)
+    tol = np.sqrt(gain / (1 + abs(psi)))
+    assert gp_laplace.fit(C, t, tol=1.01 * tol, **given).converged
+    with pytest.warns(newton.NotConverged):
+        gp_laplace.fit(C, t, tol=0.99 * tol, **given)
+
+
+def test_a_step_by_the_factor_of_other_curvatures(rng):
+    """Two solves leave e = A^2 r, where one leaves A r; |r| <= |r - e| + |e|.
+
+    The decrement is that bound, with |e|^2 <= e^T C e. A value of variance 0,
+    where nothing is left over, ends no refinement.
+    """
+    _, t, C = problem(rng)
+    C[0] = C[:, 0] = 0
+    w, other = np.zeros((2, 12)), np.linspace(0.15, 0.4, 12)
+    terms = LOGISTIC.log_p(w[0], t, 2)
+    B = np.eye(12) + np.sqrt(np.outer(other, other)) * C
+    L = np.linalg.cholesky(B)
+    step, decrement = gp_laplace.newton_step(C, L, w, terms)
+    r, W = terms[1], -terms[2]
+    M = np.eye(12) + W[:, None] * C
+    solve = np.eye(12) - np.sqrt(np.outer(W, W)) * np.linalg.inv(B) @ C
+    A = np.eye(12) - M @ solve
+    e = A @ A @ r
+    np.testing.assert_allclose(step[1], np.linalg.solve(M, r - e), atol=1e-12)
+    np.testing.assert_allclose(step[0], C @ step[1], atol=1e-12)
+
+    def norm(v):
+        return np.sqrt(v @ C @ np.linalg.solve(M, v))
+
+    assert decrement >= norm(r)
+    assert decrement == pytest.approx(norm(r - e) + np.sqrt(e @ C @ e))
+
+
 def test_too_few_steps_are_flagged_with_what_is_left(rng, monkeypatch):
     """The residual is |f - C g| where the climb stopped; factors count."""
     _, t, C = problem(rng)
@@ -120,6 +163,18 @@ def test_factors_that_no_longer_serve_are_replaced():
     fit = gp_laplace.fit(C, t, likelihood=PROBIT)
     assert fit.converged
     assert len(fit.trace) <= 18
+
+
+@BOTH
+def test_a_value_that_is_known_asks_for_nothing(rng, likelihood):
+    """Of variance 0 it never moves: a factor ln 1/2, no step, no factor."""
+    _, t, C = problem(rng, theta=(6.0, 0.0))
+    fit = gp_laplace.fit(C, t, likelihood=likelihood)
+    more = gp_laplace.fit(np.pad(C, (0, 1)), [*t, 1], likelihood=likelihood)
+    padded = np.array(fit.trace) - np.log(2)
+    np.testing.assert_allclose(more.trace, padded, rtol=1e-4)
+    assert more.factors == fit.factors
+    assert more.mean[-1] == 0
 
 
 def test_entries_beyond_single_precision_are_factored_in_double():
@@ -229,6 +284,23 @@ def test_labels_that_may_be_wrong_have_a_mode_or_a_name(likelihood):
     )
     slope = np.sum(gp_laplace.evidence_gradient(fit, C) * C)
     assert slope == pytest.approx((up - down) / (2 * h), rel=1e-6)
+
+
+def test_convexity_counts_beside_the_variance_of_the_prior():
+    """-W C_nn decides, not W alone; at a mode that is known, f = 0."""
+
+    def bowl(W):
+        def log_p(f, t, order):
+            return -W * f**2 / 2, -W * f, -W + 0 * f
+
+        return Likelihood("bowl", log_p, average=None)
+
+    C = np.diag([1e-3, 10.0])
+    with pytest.raises(validate.Indefinite, match="W = -0.05 for value 1"):
+        gp_laplace.fit(C, [0, 1], likelihood=bowl(np.array([-0.5, -0.05])))
+    fit = gp_laplace.fit(C, [0, 1], likelihood=bowl(np.array([-1e-6, 2.0])))
+    assert fit.converged
+    assert fit.log_evidence == pytest.approx(-np.log(1 + 2.0 * 10) / 2)
 
 
 def test_beyond_all_precision_the_result_is_flagged():
