@@ -191,7 +191,7 @@ def newton_step(C, L, w, terms):
     precision the latter must be the less, or nothing. Where ln p is convex W
     counts as 0: psi rises along df all the same.
     """
-    step = np.zeros((2, len(w[0])))
+    step = np.zeros_like(w)
     if L is None:
         return step, np.inf
     W, r = np.maximum(-terms[2], 0), terms[1] - w[1]
