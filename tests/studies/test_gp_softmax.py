@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import linalg, stats
 from scipy.optimize import minimize
 
 from prml4 import bayes_logistic, gp_laplace
@@ -23,14 +23,14 @@ def problem(rng, N=8, K=3):
     return X, t, thetas, np.array([KERNEL(theta, X) for theta in thetas])
 
 
-def dense(fit, C):
-    """C^{-1} and W of all K N values, written out."""
-    K, N = fit.mean.shape
+def dense(f, C):
+    """C^{-1} and W of all K N values f, written out."""
+    K, N = f.shape
     inverse = np.zeros((K * N, K * N))
     for k in range(K):
         rows = slice(k * N, (k + 1) * N)
         inverse[rows, rows] = np.linalg.inv(C[k])
-    y = softmax(fit.mean, axis=0)
+    y = softmax(f, axis=0)
     Pi = np.vstack([np.diag(row) for row in y])
     return inverse, np.diag(y.ravel()) - Pi @ Pi.T
 
@@ -39,7 +39,7 @@ def test_the_mode_is_where_a_general_optimiser_ends(rng):
     """BFGS on psi with C inverted."""
     _, t, _, C = problem(rng)
     fit = gp_softmax.fit(C, t)
-    inverse, _ = dense(fit, C)
+    inverse, _ = dense(fit.mean, C)
     T = np.equal.outer(np.arange(3), t)
 
     def loss(f):
@@ -58,11 +58,52 @@ def test_the_mode_is_where_a_general_optimiser_ends(rng):
     )
 
 
+def test_the_rule_by_which_it_stops(rng):
+    """A decrement of at most tol sqrt(1 + |psi|), psi that after the step."""
+    _, t, _, C = problem(rng)
+    with pytest.warns(newton.NotConverged):
+        psi = gp_softmax.fit(C, t, max_iter=1).trace[1]
+    inverse, W = dense(np.zeros((3, 8)), C)
+    r = (np.equal.outer(np.arange(3), t) - 1 / 3).ravel()
+    gain = r @ np.linalg.solve(inverse + W, r)
+    tol = np.sqrt(gain / (1 + abs(psi)))
+    assert gp_softmax.fit(C, t, tol=1.01 * tol, max_iter=1).converged
+    with pytest.warns(newton.NotConverged):
+        gp_softmax.fit(C, t, tol=0.99 * tol, max_iter=1)
+
+
+def test_a_step_by_the_factors_of_other_curvatures(rng):
+    """Two solves leave e = A^2 r, where one leaves A r; |r| <= |r - e| + |e|.
+
+    The decrement is that bound, with |e|^2 <= e^T C e.
+    """
+    _, _, _, C = problem(rng)
+    f, other, r = 0.3 * rng.normal(size=(3, 3, 8))
+    E, factor, _ = gp_softmax._factors(C, softmax(other, axis=0))
+    step, decrement = gp_softmax._newton_step(
+        C, E, factor, r, softmax(f, axis=0)
+    )
+    (inverse, W), (_, V) = dense(f, C), dense(other, C)
+    r = r.ravel()
+    A = np.eye(24) - (inverse + W) @ np.linalg.inv(inverse + V)
+    e = A @ A @ r
+    df = np.linalg.solve(inverse + W, r - e)
+    np.testing.assert_allclose(step[0].ravel(), df, atol=1e-11)
+    np.testing.assert_allclose(step[1].ravel(), inverse @ df, atol=1e-11)
+
+    def norm(v):
+        return np.sqrt(v @ np.linalg.solve(inverse + W, v))
+
+    bound = norm(r - e) + np.sqrt(e @ np.linalg.solve(inverse, e))
+    assert decrement == pytest.approx(bound)
+    assert decrement >= norm(r)
+
+
 def test_evidence_and_predictions_by_dense_algebra(rng):
     """One (KN, KN) inverse: GPML (3.44), (3.45) and the definition of q."""
     X, t, thetas, C = problem(rng)
     fit = gp_softmax.fit(C, t)
-    inverse, W = dense(fit, C)
+    inverse, W = dense(fit.mean, C)
     f = fit.mean.ravel()
     psi = log_softmax(fit.mean, axis=0)[t, range(8)].sum() - f @ inverse @ f / 2
     half = np.linalg.slogdet(np.linalg.solve(inverse, W) + np.eye(24))[1] / 2
@@ -144,6 +185,7 @@ def test_tiny_problems_by_brute_force(rng):
     [
         (np.eye(3), [0, 1, 3], "no row of class 2"),
         (np.eye(2), [0, 1, 2], r"^t must have shape \(2,\)"),
+        (np.stack([np.eye(2)] * 3), [0, 1, 2], r"^t must have shape \(2,\)"),
         (np.stack([np.eye(3)] * 2), [0, 1, 2], "must hold 3 kernel matrices"),
         (-np.eye(3), [0, 1, 2], "semi-definite"),
         (1.0, [0, 1], "must hold 2 kernel matrices"),
@@ -207,6 +249,8 @@ def test_a_class_without_rows_has_its_prior(rng):
     assert one.log_evidence == pytest.approx(right, rel=1e-9)
     with pytest.raises(ValueError, match="t must hold the class numbers"):
         gp_softmax.fit(C, t + 1, K=2)
+    with pytest.raises(ValueError, match="K must be .* >= 2"):
+        gp_softmax.fit(C, np.zeros(6), K=1)
 
 
 def test_new_points_are_checked(rng):
@@ -216,7 +260,7 @@ def test_new_points_are_checked(rng):
     for c, cc, said in (
         (np.ones((7, 2)), np.ones(2), "c_star must have N = 8 rows"),
         (np.ones((8, 2)), np.ones(3), r"c_ss must .* shape \(2,\)"),
-        (np.ones((3, 8, 2)), np.ones(2), "c_star must have shape"),
+        (np.ones((3, 8, 2)), np.ones(2), r"got \(3, 8, 2\) and \(2,\)"),
         (np.ones((3, 8, 2)), np.ones(3), "c_star must have shape"),
         (np.ones((2, 8, 2)), np.ones((2, 2)), "c_star must have shape"),
     ):
@@ -237,6 +281,24 @@ def test_new_points_of_another_kernel_are_refused(rng):
         gp_softmax.predict_latent(fit, np.nan * c, cc)
     with pytest.raises(ValueError, match="real numbers"):
         gp_softmax.predict_latent(fit, 1j * c, cc)
+
+
+def test_a_covariance_below_zero_by_rounding_is_the_nearest_one(rng):
+    """(S + |S|) / 2, |S| by a polar decomposition, at the first of two points.
+
+    It may be 1e-6 of the largest of the prior variances below zero.
+    """
+    _, t, _, C = problem(rng)
+    fit = gp_softmax.fit(C, t)
+    c, cc = C[:, :, :2] / 2, np.array([np.diag(C_k)[:2] for C_k in C])
+    _, S = gp_softmax.predict_latent(fit, c, cc)
+    cut = np.array([np.linalg.eigvalsh(S[0])[0] + 1e-7 * cc[:, 0].max(), 0])
+    _, near = gp_softmax.predict_latent(fit, c, cc - cut)
+    S = S - cut[:, None, None] * np.eye(3)
+    assert np.linalg.eigvalsh(S[0])[0] < 0
+    for raw, found in zip(S, near, strict=True):
+        best = (raw + linalg.polar(raw)[1]) / 2
+        np.testing.assert_allclose(found, best, atol=1e-12)
 
 
 def test_a_covariance_is_one_in_spite_of_rounding(rng):
@@ -273,8 +335,12 @@ def test_a_step_that_rounding_has_spoilt_does_not_count_as_an_arrival():
 
 
 def test_too_few_steps_are_flagged(rng):
-    """A warning with a name, and converged=False."""
+    """A warning that says how steep psi is where it ended."""
     _, t, _, C = problem(rng)
-    with pytest.warns(newton.NotConverged, match="stopped after 1 steps"):
+    with pytest.warns(newton.NotConverged, match="after 1 steps") as caught:
         fit = gp_softmax.fit(C, t, max_iter=1)
     assert not fit.converged
+    T = np.equal.outer(np.arange(3), t)
+    pull = np.linalg.solve(C, fit.mean[..., None])[..., 0]
+    slope = np.abs(T - softmax(fit.mean, axis=0) - pull).max()
+    assert f"gradient component of {slope:.1e}" in str(caught[0].message)
