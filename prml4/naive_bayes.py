@@ -215,7 +215,7 @@ def _warn_of_zeros(product, has, other):
 
 
 def refuse_constants(mu, var, n):
-    """Raise a ValueError where a density would be infinitely narrow."""
+    """A ValueError where var_ki <= (2^-48 mu_ki)^2, a width of rounding."""
     least = np.maximum((CONSTANT * mu) ** 2, np.finfo(float).tiny)
     for k, i in np.argwhere(~(var > least))[:1]:
         raise ValueError(
