@@ -74,6 +74,8 @@ def test_score_is_mean_and_standard_error():
     assert found.standard_error == pytest.approx(stats.sem(losses))
     assert found.N == 4
     assert str(found) == "0.4250 ± 0.1702"
+    two = comparison.score([1.0, 2.0])  # no fewer have an error
+    assert two.value == 1.5 and two.standard_error == pytest.approx(0.5)
 
 
 def test_standard_error_squared_is_unbiased():
