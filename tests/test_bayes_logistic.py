@@ -244,6 +244,7 @@ def test_evidence_of_one_row_is_known():
         ({"S0": np.full((3, 3), np.nan)}, "S0 must be finite"),
         ({"S0": np.eye(3) * 1e-320}, "variances down to 1e-320: the Hessian"),
         ({"S0": np.eye(3) * 1e-200}, "the Hessian would overflow"),
+        ({"S0": np.eye(3) / 1.5e150}, "an inverse below 1e150"),
         ({"alpha": 1e300}, "alpha must be finite and below 1e150"),
         ({"alpha": 0.0}, "alpha must be > 0"),
         ({"alpha": [1.0, 0.0, 1.0]}, "alpha must be > 0"),

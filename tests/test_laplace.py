@@ -188,6 +188,13 @@ def test_absolute_value_of_a_matrix():
     np.testing.assert_allclose(
         laplace.absolute(B), R @ np.diag([3.0, 2.0]) @ R.T, atol=1e-14
     )
+    U = np.linalg.qr(np.arange(9.0).reshape(3, 3) ** 2 + np.eye(3))[0]
+    for sizes in ([1.0, 2.0, -3.0], [4.0, -5.0, -6.0]):
+        np.testing.assert_allclose(
+            laplace.absolute(U * sizes @ U.T),
+            U * np.abs(sizes) @ U.T,
+            atol=1e-13,
+        )
     C = laplace.absolute(np.diag([-4.0, 0.0]))
     np.testing.assert_allclose(C, np.diag([4.0, 4e-8]), atol=1e-15)
     np.testing.assert_array_equal(laplace.absolute(np.zeros((2, 2))), np.eye(2))
@@ -262,8 +269,12 @@ def test_given_hessians_are_judged_too():
     A = np.outer(v, v) / 3 + np.outer([0, 1, 1], [0, 1, 1]) / 7
     with pytest.raises(laplace.NotPositiveDefinite, match="flat"):
         laplace.at_mode(np.zeros(3), 0.0, A)
-    for A in (-np.eye(2), [[1.0, 2.0], [2.0, 1.0]], np.zeros((2, 2))):
-        with pytest.raises(laplace.NotPositiveDefinite):
+    for A, said in (
+        (-np.eye(2), "run from -1 to -1: a minimum"),
+        (np.array([[1.0, 2.0], [2.0, 1.0]]), "run from -1 to 3: a saddle"),
+        (-np.zeros((2, 2)), "run from 0 to 0: ln f is flat"),
+    ):
+        with pytest.raises(laplace.NotPositiveDefinite, match=said):
             laplace.at_mode([0.0, 0.0], 0.0, A)
 
 
@@ -293,6 +304,27 @@ def test_the_warning_begins_at_a_factor_of_two():
             warnings.simplefilter("always")
             laplace.approximate(lambda z, c=c: -(z**2) / 2 - c * z**4, 0.0)
         assert [w.category for w in seen] == [laplace.NotGaussian] * bad
+
+
+def test_the_axis_that_is_worst_is_told():
+    """Worst is the largest |ln 2d| of the falls d."""
+    for falls, worst in (((0.2, 1.2), "0.2$"), ((0.24, 1.1), "1.1$")):
+        c = np.array(falls) - 0.5
+        with pytest.warns(laplace.NotGaussian, match=f"falls by {worst}"):
+            laplace.approximate(
+                lambda w, c=c: -(w @ w) / 2 - c @ w**4, [0.0, 0.0],
+                gradient=lambda w, c=c: -w - 4 * c * w**3,
+            )  # fmt: skip
+
+
+def test_falls_come_first_along_the_axes_then_against_them():
+    """ln f = z - e^z, its mode 0 and its deviation 1."""
+    q = laplace.at_mode(0.0, -1.0, 1.0)
+    up = q.axes[0, 0]
+    np.testing.assert_allclose(
+        laplace.falls(lambda z: z - np.exp(z), q)[:, 0],
+        [np.exp(up) - up - 1, np.exp(-up) + up - 1],
+    )
 
 
 def test_only_one_axis_of_several_may_be_at_fault():
