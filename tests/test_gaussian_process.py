@@ -112,6 +112,15 @@ def test_a_pivot_of_rounding_is_no_variance():
         gp.condition([[1.0, r], [r, 1.0]], np.ones(2))
 
 
+@pytest.mark.parametrize("unit", [1e-40, 1e-8, 1e8, 1e40])
+def test_a_pivot_is_judged_by_its_variance(unit):
+    """In any unit of t: half a variance left is enough, nothing is not."""
+    C = unit * np.array([[1.0, 0.5], [0.5, 0.5]])
+    assert gp.condition(C, np.ones(2)).left == pytest.approx(0.5)
+    with pytest.raises(validate.SingularKernel):
+        gp.condition(np.full((2, 2), unit * 0.7), np.ones(2))
+
+
 def test_one_foreign_entry_of_c_is_seen(problem):
     """Though the rows without it give the same means."""
     x, t, _ = problem

@@ -90,8 +90,8 @@ def richardson(values, powers, rounding=0.0):
         noise = (r * noise[1:] + noise[:-1]) / (r - 1)
         if len(new) < 3:
             break
-        parents = np.abs(new - column[1:]), np.abs(new - column[:-1])
-        error = np.maximum(_tail(new, noise), np.maximum(*parents)[2:])
+        moved = np.abs(new - column[:-1])  # from the parent further off
+        error = np.maximum(_tail(new, noise), moved[2:])
         best = _better(best, new[2:], error + noise[2:])
         column = new
     return best

@@ -77,7 +77,7 @@ def test_it_says_what_it_cannot_do():
     one = laplace.at_mode([0.0], 0.0, [[1.0]])
     with pytest.raises(cubature.TooCoarse, match="cannot be normalised"):
         cubature.integrate(lambda w: special.log_sigmoid(w[:, 0]), one)
-    with pytest.raises(cubature.TooCoarse, match="results move by"):
+    with pytest.raises(cubature.TooCoarse, match="with 4096 nodes .* move by"):
         cubature.integrate(
             lambda w: np.where(w[:, 0] > 0.1, -np.abs(w[:, 0]) * 9, -99.0),
             laplace.at_mode([0.5], 0.0, [[1.0]]),

@@ -199,6 +199,55 @@ def test_partials_prefer_the_complex_step():
     assert how == "central differences"
 
 
+def test_partials_of_arrays_have_the_indices_of_x_last():
+    """f (2, 3) of X (2, 2): the complex step and differences alike."""
+    A = np.arange(6.0).reshape(2, 3) + 1
+    X = np.array([[0.2, -0.5], [1.5, 0.7]])
+    want = np.zeros((2, 3, 2, 2))
+    for i, j in np.ndindex(2, 3):
+        want[i, j, i, 0] = A[0, j] * np.cos(X[i, 0])
+        want[i, j, i, 1] = A[1, j] * np.cos(X[i, 1])
+    for f, name in (
+        (lambda X: np.sin(X) @ A, "complex step"),
+        (lambda X: np.sin(np.asarray(X, float)) @ A, "central differences"),
+    ):
+        found, how = estimate.partials(f, X)
+        assert how == name
+        np.testing.assert_allclose(found.value, want, atol=1e-9)
+        assert found.error.shape == want.shape
+
+
+def test_the_complex_step_is_confirmed_within_both_errors():
+    """Twice their sum, if every difference is good to a thousandth."""
+    rough = estimate.Estimate(np.array([1000.0, 1.0]), np.array([0.1, 0.1]))
+    exact = np.array([1000.39, 1.0])
+    error = np.array([0.1, 0.1])
+    assert estimate._confirmed(estimate.Estimate(exact, error), rough)
+    assert not estimate._confirmed(
+        estimate.Estimate(exact + [0.02, 0], error), rough
+    )
+    bad = rough._replace(error=np.array([0.1, 1.1]))
+    assert not estimate._confirmed(estimate.Estimate(exact, error), bad)
+
+
+def test_steps_know_the_largest_number():
+    """The scale is max(1, |x|)."""
+    assert estimate._reach(np.array([2.0, -30.0])) == 30
+    assert estimate._reach(np.array([0.5, 0.1])) == 1
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_rounding_follows_the_steeper_side(side):
+    """eps (|f| + reach |f'|), with |f'| from either side."""
+
+    def ramp(s):
+        return 1e3 * max(side * s - 0.1, 0.0)
+
+    _, h0, noise = estimate._prepared(ramp, 0.0, None)
+    assert h0 == 1 / np.e
+    assert noise(0.5) / estimate.EPS == pytest.approx(400 + 800)
+
+
 def test_complex_step_is_not_accepted_at_a_kink():
     """numpy's complex |x| has slope 0; differences do not confirm it."""
     found, how = estimate.partials(lambda v: np.abs(v).sum(), np.zeros(2))
@@ -374,6 +423,46 @@ def test_richardson_removes_the_powers_it_is_told():
     assert abs(found.value - 7) <= found.error + 1e-15
 
 
+def test_four_values_are_enough_for_one_power():
+    """1 + h^2 + h^4 by hand: the last entry, and how far it moved."""
+    h = 0.5 ** np.arange(4)
+    found = estimate.richardson(1 + h**2 + h**4, (2, 4))
+    once = 1 - h[1:] ** 4 * 4  # (4 (h/2)^4 - h^4) / 3, h the larger step
+    assert found.value == pytest.approx(once[2], abs=1e-15)
+    moved = abs(once[2] - (1 + h[2] ** 2 + h[2] ** 4))
+    assert found.error == pytest.approx(moved, rel=1e-12)
+    three = estimate.richardson((1 + h**2)[:3], (2,))
+    assert (three.value, three.error) == (1 + h[2] ** 2, INF)
+
+
+def test_what_no_row_can_say_is_the_last_row_without_a_bound():
+    found = estimate._nothing(np.arange(6.0).reshape(3, 2))
+    np.testing.assert_array_equal(found.value, [4, 5])
+    np.testing.assert_array_equal(found.error, [INF, INF])
+    kept = estimate._better(
+        estimate.Estimate(np.array(1.0), np.array(0.5)),
+        np.array([2.0]), np.array([0.5]),
+    )  # fmt: skip
+    assert kept.value == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "noise", "tail"),
+    [
+        ([0, 1, 1.5, 1.75, 2.75], 0, [2.5, 2, INF]),  # twice what follows
+        ([0, 1, 2], 0, [INF]),  # steps that do not shrink
+        ([0, 1, 1.8], 0, [0.8]),  # or by a fifth
+        ([0, 1, 2], 0.5, [1]),  # within their noise
+        ([0, 1, 2], [0, 0.5, 0.5], [1]),
+        ([0, 1, 2], [0.5, 0, 0.2], [INF]),
+        ([np.nan, 1, 1], 0, [0]),  # f begins somewhere
+    ],
+)
+def test_the_tail_by_hand(column, noise, tail):
+    found = estimate._tail(*estimate._columns(column, noise))
+    np.testing.assert_allclose(found, tail)
+
+
 def test_aitken_removes_a_power_it_does_not_know():
     """v(h) = 7 + 3 h^0.37: one step is exact up to rounding."""
     h = 0.5 ** np.arange(12)
@@ -415,6 +504,12 @@ def test_noise_level_finds_the_size_of_planted_noise(rng):
     assert 0.7e-7 < np.median(level) < 1.4e-7
 
 
+def test_noise_level_of_one_spike():
+    """Its sixth differences are binomials: 6, 15, 20, 15, 6."""
+    level = estimate.noise_level(lambda x: float(x == 0), 0.0, 1.0)
+    assert level == pytest.approx(np.sqrt(922 / 4620), rel=1e-12)
+
+
 def test_noise_that_looks_like_drift_does_not_spoil_good_rows():
     """A mixture's slope; a parabola so far out that x + h is rounded."""
     c = 1.9986513460302162
@@ -445,6 +540,14 @@ def test_a_narrow_feature_is_met_or_confessed(width):
         lambda x: x + 1e-3 * x * np.exp(-((x / width) ** 2))
     )
     assert abs(found.value - 1.001) <= 2 * found.error
+
+
+def test_a_feature_too_slight_for_the_nearest_steps():
+    """1 + 1e-5 at 1: of the steps near by only the wider one sees it."""
+    found = estimate.derivative(
+        lambda x: x + 1e-13 * np.tanh((x - 1) / 1e-8), 1.0
+    )
+    assert abs(found.value - 1 - 1e-5) <= 3 * found.error
 
 
 def test_fast_oscillations_do_not_widen_the_bound():

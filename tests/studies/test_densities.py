@@ -70,6 +70,13 @@ def test_divergence_where_both_vanish_is_finite():
     assert found == pytest.approx(want, rel=1e-7)
 
 
+def test_ends_where_q_vanishes_do_not_count():
+    """KL(uniform || Beta(2, 2)) = 2 - ln 6: of 0 and 1 there is no mass."""
+    q = partial(densities.share, k=1, n=2)
+    found = densities.divergence(lambda z: 0 * z, q, (0.0, 1.0))
+    assert found == pytest.approx(2 - np.log(6), rel=1e-9)
+
+
 def test_functions_to_try_are_what_they_say():
     """Against scipy's densities, up to their factors."""
     z = np.array([-1.5, 0.0, 0.3, 0.8, 2.5])
