@@ -287,6 +287,13 @@ def test_units_do_not_make_a_precision_singular():
     )
 
 
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+def test_differences_in_any_unit_find_a_precision(unit):
+    """Their errors are judged in the same unit."""
+    q = laplace.approximate(lambda w: -((w[0] / unit) ** 2) / 2, 0.0)
+    assert q.precision[0, 0] == pytest.approx(unit**-2, rel=1e-6)
+
+
 def test_a_gaussian_that_misses_the_neighbourhood_is_announced():
     """e^{-z^4} reached from the side, and e^{-z^4 - z^2/50}: far too wide."""
     with pytest.warns(laplace.NotGaussian):

@@ -431,6 +431,9 @@ def test_four_values_are_enough_for_one_power():
     assert found.value == pytest.approx(once[2], abs=1e-15)
     moved = abs(once[2] - (1 + h[2] ** 2 + h[2] ** 4))
     assert found.error == pytest.approx(moved, rel=1e-12)
+    noisy = estimate.richardson(1 + h**2, (2,), 1e-3 * 2.0 ** np.arange(4))
+    noise = (4 * 8e-3 + 4e-3) / 3  # that of T = (4 v_3 - v_2) / 3
+    assert noisy.error == pytest.approx(h[2] ** 2 + noise, rel=1e-12)
     three = estimate.richardson((1 + h**2)[:3], (2,))
     assert (three.value, three.error) == (1 + h[2] ** 2, INF)
 

@@ -29,9 +29,12 @@ def test_draws_have_the_moments_of_their_clusters(three, rng):
 
 def test_small_draws_hold_two_rows_of_each_class(rng):
     """Or LDA could not learn; fewer than four rows are refused."""
-    rare = worlds.world([0.9, 0.1], [0, 1], [[-1.0], [1.0]], np.eye(1))
-    for _ in range(50):
-        _, t = worlds.draw(rng, rare, 6)
+    rare, common = (
+        worlds.world([1 - p, p], [0, 1], [[-1.0], [1.0]], np.eye(1))
+        for p in (0.1, 0.9)
+    )
+    for world in [rare, common] * 50:
+        _, t = worlds.draw(rng, world, 6)
         assert len(t) == 6 and 2 <= t.sum() <= 4
     with pytest.raises(ValueError, match="whole number >= 4"):
         worlds.draw(rng, rare, 3)
