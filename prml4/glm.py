@@ -36,6 +36,7 @@ from prml4.numerics import descent, newton, validate
 from prml4.numerics.newton import ROUNDING
 from prml4.numerics.separation import complain, separation, verdict
 
+INSIDE = 1e-9  # share of the size of a: nearer to 0 is not inside
 MOVES = 1e-3  # a Newton step of this size in a has not arrived
 EDGE = 1e-8  # of the largest |a_n|: as good as 0
 MANY = 1000  # rows beyond which no few of them decide where the minimum is
@@ -383,13 +384,15 @@ def _start(given):
     y, sign = np.average(given.t, weights=given.weights), side(family, link)
     if not family.low < y < family.high or (y <= 0 and link is not IDENTITY):
         y = np.abs(given.t).max() / 2 or 0.5
+    size = abs(link.link(y))
     some = 1 if sign else max(N // (descent.FEW * given.Phi.shape[1]), 1)
     for known in (np.full(N, given.offset.mean()), given.offset):
         target = link.link(y) - known[::some]
         w = np.linalg.lstsq(given.Phi[::some], target)[0]
-        if sign == 0 or np.all(sign * (given.Phi @ w + given.offset) > 0):
+        a = given.Phi @ w + given.offset
+        if sign == 0 or np.all(sign * a > INSIDE * size):
             return w
-    return _feasible(given, sign, abs(link.link(y)))
+    return _feasible(given, sign, size)
 
 
 def _feasible(given, sign, size):
@@ -403,7 +406,7 @@ def _feasible(given, sign, size):
         b_ub=sign * given.offset,
         bounds=[(None, None)] * M + [(None, size)],
     )
-    if answer.x is None or answer.x[M] <= 1e-9 * size:
+    if answer.x is None or answer.x[M] <= INSIDE * size:
         raise ValueError(
             f"the {given.link.name} link needs w^T phi_n + offset_n "
             f"{'>' if sign > 0 else '<'} 0 in every row; no w gives that"
