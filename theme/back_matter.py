@@ -111,8 +111,9 @@ class Sealed(Assembled):
             read += len(whole - set(chapter.transcribed))
         yield (
             f"Of the {claims} numbered claims of the book, {read} are "
-            f"evaluated as they are printed, and {hand}, which no program can "
-            "evaluate, are written out by hand, each with its reason."
+            f"evaluated as they are printed, and {hand}, which the reader of "
+            "formulas cannot read, are written out by hand, each with its "
+            "reason."
         )
         if rest := claims - read - hand:
             yield (
