@@ -37,7 +37,7 @@ pdf: book  ## print the book, whole and page by page, with links to both
 	$(V)/python tools/pdf.py
 	$(V)/python -m pytest -q -n auto -m pdf
 
-test: .venv/ok  ## unit tests, gates, and every output of every notebook
+test: .venv/ok  ## unit tests, gates, and the outputs of every notebook
 	$(V)/python -m pytest -q -n auto
 	$(V)/python -m pytest -q -m dask
 	@$(MAKE) --no-print-directory .make/notebooks
