@@ -102,18 +102,33 @@ def integrate(log_f, q, *, tol=1e-11):
     return Dense(log_Z, q.mode + mean @ T, T.T @ C @ T, moved, w, p)
 
 
+def _alive(log_g, M, fall):
+    """Places amid all modes as wide as q, 0 among them; and the largest ln f.
+
+    A cell h wide is halved where f may be alive in it: at its middle such a
+    mode is up to M h^2 / 8 lower than where it is highest.
+    """
+    z, top = nodes([APART * np.arange(-10, 11)] * M), -np.inf
+    corners = nodes([[-0.25, 0.25]] * M)
+    for h in (APART, APART / 2):
+        with np.errstate(all="ignore"):
+            value = log_g(z)
+        top = np.fmax(top, np.fmax.reduce(value))
+        alive = z[value > top - fall - M * h**2 / 8]
+        z = (alive[:, None] + h * corners).reshape(-1, M)
+        if not len(z):
+            break
+    return np.vstack([np.zeros(M), alive]), top
+
+
 def _box(log_g, M, fall):
     """Ends (M, 2) in z, pushed out while f is alive anywhere on a face.
 
-    First beyond all modes that are seen from places so close together that
-    none as wide as q is lost between them.
+    First beyond all places where f is alive.
     """
-    z = nodes([APART * np.arange(-10, 11)] * M)
-    with np.errstate(all="ignore"):
-        value = log_g(z)
-    top = np.fmax.reduce(value)
-    seen = np.vstack([z[value > top - fall], np.zeros(M)])
-    ends = np.stack([seen.min(axis=0) - 6, seen.max(axis=0) + 6], axis=1)
+    seen, top = _alive(log_g, M, fall)
+    ends = seen.min(axis=0) - APART / 4, seen.max(axis=0) + APART / 4
+    ends = np.stack(ends, axis=1)
     for _ in range(60):
         alive = np.zeros((M, 2), bool)
         for j, k in np.ndindex(M, 2):

@@ -141,3 +141,19 @@ def test_a_lattice_names_what_it_cannot_do():
     for reach, step in ((9.0, 0.0), (9.0, 2.0), (0.5, 0.5), (np.inf, 0.5)):
         with pytest.raises(ValueError, match="step, reach must obey"):
             cubature.lattice(1, reach, step)
+
+
+@pytest.mark.parametrize("M", [1, 2, 3])
+@pytest.mark.parametrize("lower", [0.2, 8.0])
+def test_a_mode_half_way_between_the_places_looked_at_is_seen(M, lower):
+    """As wide as q, and farther from every such place than any other."""
+    d = np.array([15.0, -5.0, 25.0])[:M]
+
+    def log_f(w):
+        far = -lower - 0.5 * np.sum((w - d) ** 2, -1)
+        return np.logaddexp(-0.5 * np.sum(w**2, -1), far)
+
+    q = laplace.at_mode(np.zeros(M), 0.0, np.eye(M))
+    found = cubature.integrate(log_f, q, tol=1e-6)
+    true = np.log1p(np.exp(-lower)) + 0.5 * M * np.log(2 * np.pi)
+    assert abs(found.log_evidence - true) < 1e-6
