@@ -32,7 +32,13 @@ def moments(log_f, over):
 
 def log_integral(log_f, over):
     """ln Z with Z = int f(z) dz by quadrature, however small or large."""
-    top = np.max(log_f(_inner(over)))
+    values = log_f(_inner(over))
+    top = np.max(values)
+    if not np.sum(values > top - 2) > 2:  # or quadrature may miss it
+        raise ValueError(
+            "over must be so short that f is within two nats of its peak at "
+            f"three of {GRID} places at least; got {over}"
+        )
     Z = estimate.quadrature(lambda z: np.exp(log_f(z) - top), [over])
     return float(top + np.log(Z.value))
 

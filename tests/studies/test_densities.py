@@ -114,3 +114,23 @@ def test_densities_in_other_variables_carry_their_jacobian():
     here = densities.moments(partial(densities.rate, k=3, n=2), (0, 40))[0]
     there = densities.moments(partial(densities.log_rate, k=3, n=2), (-12, 6))
     assert here == pytest.approx(there[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("middle", [0.5, 0.3335])
+@pytest.mark.parametrize("sd", [1e-3, 1e-4, 1e-6, 1e-12])
+def test_a_peak_too_narrow_for_its_interval_is_named(sd, middle):
+    """Half of it was integrated, or nothing, without a word."""
+
+    def log_f(z):
+        return densities.normal(z, middle, sd**2)
+
+    if sd > 5e-4:
+        assert abs(densities.log_integral(log_f, (0, 1))) < 1e-12
+        return
+    for integral in (densities.moments, densities.log_integral):
+        with pytest.raises(ValueError, match="over must be so short"):
+            integral(log_f, (0, 1))
+    with pytest.raises(ValueError, match="over must be so short"):
+        densities.divergence(log_f, lambda z: 0 * z, (0, 1))
+    near = middle - 9 * sd, middle + 9 * sd
+    assert densities.log_integral(log_f, near) == pytest.approx(0, abs=1e-3)
