@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from prml4.models.covariance import log_gaussian
+from prml4.models.covariance import known, log_gaussian
 from prml4.models.likelihoods import log_likelihood
-from prml4.numerics import cubature, sampling
+from prml4.numerics import cubature, sampling, validate
 from prml4.numerics.result import Result
 from prml4.numerics.special import logsumexp
 
@@ -58,9 +58,20 @@ def factor(C, jitter=JITTER):
 
 
 def quadrature(C, t, likelihood, *, reach=9.0, step=0.1):
-    """p(t) = int p(t | L z) N(z | 0, I) dz by the trapezoidal rule, N <= 3."""
+    """p(t) = int p(t | L z) N(z | 0, I) dz by the trapezoidal rule, N <= 3.
+
+    Nodes must be so close that the likelihood does not fall between two.
+    """
+    C = validate.kernel_matrix(C)
+    _, L = known(C, len(C))
+    t = validate.binary_targets(t, len(C))
     z = cubature.lattice(len(C), reach, step)
-    F = z @ factor(C, 0.0).T
+    if C.max() > 1 / step**2:
+        raise ValueError(
+            f"C must have variances of at most {1 / step**2:g}, 1 / step^2; "
+            f"got {C.max():g}"
+        )
+    F = z @ L.T
     log_w = log_likelihood(likelihood, t)(F) - 0.5 * np.sum(z**2, axis=1)
     total = float(logsumexp(log_w))
     log_Z = total + len(C) * np.log(step / np.sqrt(2 * np.pi))
