@@ -47,7 +47,8 @@ def world(weight, label, mu, Sigma):
 
 def pair(Delta, D=2):
     """mu = -+(Delta / 2) e_1, Sigma = I, equal priors: Efron's (1975) form."""
-    mu = np.zeros((2, D))
+    Delta = validate.not_negative("Delta", Delta)
+    mu = np.zeros((2, validate.whole("D", D)))
     mu[:, 0] = -Delta / 2, Delta / 2
     return world([0.5, 0.5], [0, 1], mu, np.eye(D))
 
@@ -67,13 +68,16 @@ def draw(rng, world, n):
 
 def linear_error(w, world):
     """P(error) = sum_j weight_j Phi(-s_j (w_0 + w^T mu_j) / sqrt(w^T Sigma w)),
-    s_j = 2 label_j - 1."""
+    s_j = 2 label_j - 1; w = 0 tosses a coin."""
     w = validate.vector("w", w, world.mu.shape[1] + 1, "column of (1, X)")
+    size = np.abs(w[1:]).max()
     s = 2 * world.label - 1
-    spread = np.linalg.norm(w[1:] @ world.L)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = s * (w[0] + world.mu @ w[1:]) / spread
-    return float(world.weight @ normal_cdf(-np.nan_to_num(z)))
+    if size == 0:  # one class for all
+        return float(world.weight @ (1 - s * np.sign(w[0])) / 2)
+    with np.errstate(over="ignore"):
+        a = w[0] / size + world.mu @ (w[1:] / size)
+    spread = np.linalg.norm(w[1:] / size @ world.L)
+    return float(world.weight @ normal_cdf(-s * a / spread))
 
 
 # The rules that infinitely many rows would teach.
@@ -99,7 +103,7 @@ def nodes(world, n):
 
     X (J n^D, D), t and v: a weighted sample that stands for infinitely many.
     """
-    z, v = np.polynomial.hermite_e.hermegauss(n)
+    z, v = np.polynomial.hermite_e.hermegauss(validate.whole("n", n))
     D = len(world.L)
     Z, V = cubature.nodes([z] * D), cubature.nodes([v / v.sum()] * D)
     X = (world.mu[:, None] + Z @ world.L.T).reshape(-1, D)
@@ -147,7 +151,9 @@ def learning_curves(learners, world, sizes, *, repeats, rng):
 def efficiency(Delta):
     """(1 + Delta^2/4) e^(-Delta^2/8) int N(x|0, 1) / cosh(Delta x/2) dx:
     rows LDA needs for each row of logistic regression's; Efron (1975)."""
-    x = np.linspace(-12, 12, 481)  # the trapezoidal rule converges like e^-1/h
-    d = np.asarray(Delta, dtype=float)
-    each = normal_pdf(x) / np.cosh(d[..., None] * x / 2) * (x[1] - x[0])
-    return (1 + d**2 / 4) * np.exp(-(d**2) / 8) * each.sum(axis=-1)
+    d = np.abs(validate.real("Delta", Delta))[..., None]
+    # the trapezoidal rule converges like e^-1/h; cosh narrows the integrand
+    x, h = np.linspace(-12, 12, 481, retstep=True)
+    u = d / 2 * (x := x / (1 + d / 8))
+    each = normal_pdf(x) * 2 * np.exp(-np.logaddexp(u, -u)) * h / (1 + d / 8)
+    return ((1 + d**2 / 4) * np.exp(-(d**2) / 8) * each).sum(axis=-1)

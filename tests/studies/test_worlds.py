@@ -167,3 +167,45 @@ def test_impossible_worlds_are_refused(change, says):
     good = worlds.world(**given)
     with pytest.raises(ValueError, match="w must have shape"):
         worlds.linear_error([1.0, 2.0, 3.0], good)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-165, 1.0, 1e140])
+def test_the_length_of_w_does_not_matter(size):
+    """Nor does it where its square underflows."""
+    world = worlds.world(
+        [0.3, 0.2, 0.5], [0, 1, 1], [[0, 1], [2, 0], [1, -1]], np.eye(2)
+    )
+    w = np.array([0.2, 1.0, -0.5])
+    want = worlds.linear_error(w, world)
+    assert 0.1 < want < 0.9
+    assert worlds.linear_error(w * size, world) == pytest.approx(want)
+
+
+def test_a_rule_that_looks_at_nothing_gives_one_class():
+    """That of the sign of w_0, however small."""
+    world = worlds.world([0.3, 0.7], [0, 1], [[0.0], [1.0]], [[1.0]])
+    for bias, error in ((-1.0, 0.7), (0.0, 0.5), (1e-300, 0.3), (1.0, 0.3)):
+        assert worlds.linear_error([bias, 0.0], world) == pytest.approx(error)
+
+
+def test_efficiency_at_great_distances():
+    """The integrand is narrow there; no overflow of cosh either."""
+    for Delta in (15.0, 30.0, 50.0):
+        x, h = np.linspace(-60 / Delta, 60 / Delta, 20001, retstep=True)
+        each = np.exp(-(x**2) / 2) / np.cosh(Delta * x / 2) * h
+        want = each.sum() / np.sqrt(2 * np.pi)
+        want *= (1 + Delta**2 / 4) * np.exp(-(Delta**2) / 8)
+        assert worlds.efficiency(Delta) == pytest.approx(want, rel=1e-9)
+    assert worlds.efficiency(500.0) == 0
+
+
+def test_what_is_no_pair_is_named():
+    """A distance, a number of features, a number of nodes."""
+    with pytest.raises(ValueError, match="D must be a whole number >= 1"):
+        worlds.pair(1.0, 0)
+    with pytest.raises(ValueError, match="Delta must be finite"):
+        worlds.pair(None)
+    with pytest.raises(ValueError, match="n must be a whole number >= 1"):
+        worlds.nodes(worlds.pair(1.0), 2.5)
+    with pytest.raises(ValueError, match="Delta must hold real numbers"):
+        worlds.efficiency("far")
