@@ -230,14 +230,20 @@ def _quadratic(model):
 # The discriminants as formulas.
 
 
-def softmax_weights(model):
-    """beta_k = Sigma^{-1} mu_k, gamma_k = ln pi_k - mu_k^T beta_k / 2, PRML
-    (4.69), (4.70); (K, D) and (K,)."""
-    if not model.shared:
+def _linear_model(model):
+    """The model itself if its classes share a covariance."""
+    if not validate.fitted(model, GaussianModel, name="model").shared:
         raise ValueError(
             "the discriminants are linear only if the classes share a "
             "covariance; got one for each class: see quadratic_weights"
         )
+    return model
+
+
+def softmax_weights(model):
+    """beta_k = Sigma^{-1} mu_k, gamma_k = ln pi_k - mu_k^T beta_k / 2, PRML
+    (4.69), (4.70); (K, D) and (K,)."""
+    _linear_model(model)
     beta = cho_solve((model.L, True), model.mu.T).T
     gamma = np.log(model.pi) - np.sum(beta * model.mu, axis=1) / 2
     return beta, gamma
@@ -246,12 +252,15 @@ def softmax_weights(model):
 def sigmoid_weights(model):
     """w with p(C_1|x) = sigma(w_0 + w^T x), PRML (4.65)-(4.67); (D + 1,).
 
-    The bias w_0 = gamma_1 - gamma_0 goes first; then beta_1 - beta_0.
+    The bias w_0 = gamma_1 - gamma_0 goes first; then beta_1 - beta_0, formed
+    from the difference of the means, so that nothing cancels.
     """
-    beta, gamma = softmax_weights(model)
-    if len(gamma) != 2:
-        raise ValueError(f"a sigmoid is for two classes; got {len(gamma)}")
-    return np.r_[gamma[1] - gamma[0], beta[1] - beta[0]]
+    K = len(_linear_model(model).pi)
+    if K != 2:
+        raise ValueError(f"a sigmoid is for two classes; got {K}")
+    w = cho_solve((model.L, True), model.mu[1] - model.mu[0])
+    odds, middle = log(model.pi[1] / model.pi[0]), model.mu.mean(axis=0)
+    return np.r_[odds - middle @ w, w]
 
 
 def quadratic_weights(model):

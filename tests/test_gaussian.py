@@ -593,3 +593,15 @@ def test_a_mean_far_along_a_thin_direction_costs_no_digits(share):
     odds = found[:, 1] - found[:, 0]
     truth = joint[:, 1] - joint[:, 0]
     np.testing.assert_allclose(odds, truth, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6, 1e10])
+def test_two_classes_far_from_zero_keep_their_digits(far):
+    """w_1.. and the least error depend on the difference of the means."""
+    Sigma, d = np.array([[1.0, 0.9], [0.9, 1.0]]), np.array([1.0, 0.5])
+    model = gaussian.model([0.3, 0.7], far + np.array([0 * d, d]), Sigma)
+    near = gaussian.model([0.3, 0.7], np.array([0 * d, d]), Sigma)
+    w, want = gaussian.sigmoid_weights(model), gaussian.sigmoid_weights(near)
+    np.testing.assert_allclose(w[1:], want[1:], rtol=1e-13)
+    error = gaussian.bayes_error(model)
+    assert error == pytest.approx(gaussian.bayes_error(near), rel=1e-13)
