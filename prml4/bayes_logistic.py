@@ -113,9 +113,9 @@ def fit(
     else:
         Phi, t, weights = validate.two_classes(Phi, t, weights)
     p = prior(Phi.shape[1], S0=S0, alpha=alpha, m0=m0)
-    most = validate.whole("max_iter", max_iter)
+    stop = validate.stopping(tol, max_iter)
     E = joint(Phi, t, weights, p, likelihood)
-    best = find_mode(E, tol=tol, max_iter=most)
+    best = find_mode(E, **stop)
     return gaussian(best, p.log_det, likelihood)
 
 

@@ -198,8 +198,9 @@ def estimate_prior(P, old, *, tol=1e-10, max_iter=10_000):
 
     No labels are needed. A class that is absent makes it slow.
     """
-    q = np.array(old, dtype=float)
-    for _ in range(validate.whole("max_iter", max_iter)):
+    q = np.array(validate.real("prior", old))
+    tol, max_iter = validate.stopping(tol, max_iter).values()
+    for _ in range(max_iter):
         before, q = q, shift_prior(P, old, q).mean(axis=0)
         if np.abs(q - before).max() <= tol:
             return q

@@ -245,8 +245,8 @@ def sweep(visit, order, tol, max_iter, renew=lambda: None):
 
     A visit returns the inconsistency that it found, not how far it moved.
     """
-    trace = []
-    for _ in range(validate.whole("max_iter", max_iter)):
+    trace, (tol, most) = [], validate.stopping(tol, max_iter).values()
+    for _ in range(most):
         trace.append(float(np.max([visit(n) for n in order])))
         renew()
         if trace[-1] <= tol:

@@ -200,7 +200,7 @@ def fit(
     validate.choice("method", method, ("newton", "fisher"))
     scale = _spread(given)
     objective = _objective(given, scale, fisher=method == "fisher")
-    how = {"tol": tol, "max_iter": validate.whole("max_iter", max_iter)}
+    how = validate.stopping(tol, max_iter)
     with np.errstate(all="ignore"):  # what overflows is no minimum
         best, separated = _minimum(objective, given, how)
         if not np.isfinite(scale * best.error):

@@ -103,8 +103,8 @@ def fit_irls(
         alpha=objective.alpha, m0=objective.m0, weights=objective.weights,
     )  # fmt: skip
     w = validate.vector_or_zeros("w0", w0, len(objective.m0), "column")
-    steps = validate.whole("max_iter", max_iter)
-    best, path, steps = _iterate(objective, given, w, damped, tol, steps)
+    stop = validate.stopping(tol, max_iter)
+    best, path, steps = _iterate(objective, given, w, damped, **stop)
     kind = None
     if not settled(best, objective):
         kind = separated(objective, between(objective, t))

@@ -112,8 +112,8 @@ def fit(
 ):
     """w = argmin E(w) + 1/2 (w - m0)^T A (w - m0), PRML (4.90), (4.142)."""
     objective, t = problem(Phi, t, alpha, m0, weights)
-    max_iter = validate.whole("max_iter", max_iter)
-    solve = partial(descent.descend, tol=tol, max_iter=max_iter)
+    stop = validate.stopping(tol, max_iter)
+    solve = partial(descent.descend, **stop)
     best, kind = solve(objective, objective.m0), between(objective, t)
     best, separated = verdict(best, objective, objective.m0, kind, solve=solve)
     complain(best, separated)
@@ -211,6 +211,9 @@ def fit_sequential(
     """
     E, t = problem(Phi, t, 0.0, None, weights)
     N, M = E.Phi.shape
+    tol = validate.positive("tol", tol)
+    epochs = validate.whole("epochs", epochs)
+    thin = validate.whole("thin", thin)
     c = np.ones(N) if weights is None else E.weights
     w = validate.vector_or_zeros("w0", w0, M, "column")
     path, trace = [w], [E(w, order=1)[0]]

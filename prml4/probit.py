@@ -192,7 +192,7 @@ def fit(
     is the lowest. An m0 without a prior is a start, and then the only one.
     """
     objective, t = logistic.problem(Phi, t, alpha, m0, weights, likelihood)
-    stop = {"tol": tol, "max_iter": validate.whole("max_iter", max_iter)}
+    stop = validate.stopping(tol, max_iter)
     begin = [objective.m0]
     if likelihood.epsilon > 0 and (m0 is None or objective.alpha.any()):
         begin += starts(objective, t)
@@ -211,7 +211,7 @@ def fit_noise(
     if E does not fall there.
     """
     objective, t = logistic.problem(Phi, t, alpha, m0, weights, likelihood)
-    stop = {"tol": tol, "max_iter": validate.whole("max_iter", max_iter)}
+    stop = validate.stopping(tol, max_iter)
     found = _descent(objective, t, likelihood, [objective.m0], stop)
     if not found.separated:
         found = _lowest(objective, t, likelihood, found, stop)

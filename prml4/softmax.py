@@ -335,8 +335,8 @@ def fit(
     """
     problem, T = _problem(Phi, t, alpha, reference, weights)
     validate.choice("method", method, (None, "newton", "newton-cg"))
-    max_iter = validate.whole("max_iter", max_iter)
-    solve = partial(descent.descend, method=method, tol=tol, max_iter=max_iter)
+    stop = validate.stopping(tol, max_iter)
+    solve = partial(descent.descend, method=method, **stop)
     best = solve(problem, v0 := np.zeros(problem.d))
     # conjugate gradients may not see a ray where the curvature has vanished
     doubt = best.method == "newton-cg" and not problem.alpha.all()

@@ -409,6 +409,7 @@ def refuses_bad_options(case):
         "weights": [np.ones(N - 1), -np.ones(N), np.zeros(N)],
         "likelihood": ["probit"],
         "max_iter": [0, 2.5],
+        "tol": [None, 0.0, -1.0, np.inf, np.nan, "x", [1e-8, 1e-9]],
     }
     for option in set(case.options.split()) & set(bad):
         for value in bad[option]:

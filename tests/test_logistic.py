@@ -574,3 +574,15 @@ def test_digits_lost_between_columns_that_are_alike_are_not_promised(rng):
     with pytest.warns(newton.NotConverged):
         found = logistic.fit(np.c_[Phi, near], t)
     assert not found.converged
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("epochs", 1.5), ("epochs", 0), ("thin", 0), ("thin", 2.5), ("tol", 0)],
+)
+def test_a_sequential_run_names_what_is_no_number_of_updates(option, value):
+    """No epochs, no share of one, nothing to keep."""
+    Phi, t = np.ones((4, 1)), [0, 1, 1, 0]
+    how = {"rate": logistic.constant_rate(0.1), "epochs": 1} | {option: value}
+    with pytest.raises(ValueError, match=f"{option} must be"):
+        logistic.fit_sequential(Phi, t, rng=np.random.default_rng(1), **how)

@@ -665,3 +665,10 @@ def test_a_plane_that_only_rounding_clears_is_no_proof():
     for method in ("newton", "newton-cg"):
         with pytest.warns(SeparableDataWarning, match=kind):
             softmax.fit(problem.Phi, problem.t, method=method)
+
+
+@pytest.mark.parametrize("reference", [np.array([0, 1]), [1], "1", 3, -1])
+def test_a_reference_is_one_of_the_classes(reference):
+    """Not several, nor their name."""
+    with pytest.raises(ValueError, match="reference must be one of 0, 1, 2"):
+        softmax.fit(np.eye(3), [0, 1, 2], alpha=1.0, reference=reference)

@@ -414,9 +414,15 @@ def whole(name, value, least=1):
     return found
 
 
+def stopping(tol, max_iter):
+    """When a way down ends: tol > 0 and a number of steps, as keywords."""
+    most = whole("max_iter", max_iter)
+    return {"tol": positive("tol", tol), "max_iter": most}
+
+
 def choice(name, value, choices):
     """`value` itself if it is one of the choices."""
-    if value not in tuple(choices):
+    if np.ndim(value) or value not in tuple(choices):
         said = ", ".join(map(repr, choices))
         raise ValueError(f"{name} must be one of {said}; got {value!r}")
     return value

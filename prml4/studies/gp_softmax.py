@@ -57,7 +57,7 @@ def fit(C, t, K=None, *, tol=newton.ROUNDING, max_iter=200):
     Where K is given a class may have no rows: the prior speaks for it.
     """
     C, T = _problem(C, t, K)
-    most = validate.whole("max_iter", max_iter)
+    tol, most = validate.stopping(tol, max_iter).values()
     objective = partial(_negative, T)
     w = np.zeros((2, *T.shape))
     value, y = objective(w)

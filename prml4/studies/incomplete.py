@@ -82,7 +82,7 @@ def fit_em(X, t, U, *, start=None, tol=1e-9, max_iter=1000):
     X = validate.design(X, "X")
     U = validate.columns(U, X.shape[1], "U")
     t, _ = validate.classes(t, len(X))
-    max_iter = validate.whole("max_iter", max_iter)
+    tol, max_iter = validate.stopping(tol, max_iter).values()
     model = gaussian.fit_lda(X, t) if start is None else start
     trace = [log_likelihood(model, X, t, U)]
     for _ in range(max_iter):

@@ -261,12 +261,12 @@ def softmax_problem(Phi, t, P):
 def _minimum(rows, problem, prior, v0, tol, max_iter, progress):
     """Newton's method on the sum of the blocks' problems and of the prior's,
     which is a problem without rows."""
-    max_iter = validate.whole("max_iter", max_iter)
+    stop = validate.stopping(tol, max_iter)
 
     def objective(v):
         return add(total(terms, rows, problem, v, progress=progress), prior(v))
 
-    best = newton.newtons_method(objective, v0, tol=tol, max_iter=max_iter)
+    best = newton.newtons_method(objective, v0, **stop)
     if settled(best, prior):
         (moving,) = total(_moving, rows, problem, best, progress=progress)
         return replace(best, converged=not moving)

@@ -102,7 +102,7 @@ def maximise_evidence(
     Phi, t, weights = validate.two_classes(Phi, t, weights)
     p = prior(Phi.shape[1], alpha=alpha, m0=m0)
     groups = _groups(groups, Phi.shape[1])
-    stop = {"tol": tol, "max_iter": validate.whole("max_iter", max_iter)}
+    stop = validate.stopping(tol, max_iter)
     climb, best = _ascend(Phi, t, weights, p, likelihood, groups, stop)
     alpha, q = climb.alpha(best.w), climb.posterior(best.w, newton.ROUNDING)
     vain = climb.learnt(q, alpha) < VAIN
