@@ -51,6 +51,12 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _one(name, estimator):
+    """An option that is one number, no NaN, as a float."""
+    value = getattr(estimator, name)
+    return validate.number(name, value, lambda x: x == x, "be one number")
+
+
 class _Classifier(ClassifierMixin, BaseEstimator):
     """Labels become numbers and back; `_learn` fits, `_proba` predicts."""
 
@@ -108,7 +114,9 @@ class _Linear(_Classifier):
         """Learn from X (N, D), labels y (N,) and weights of the rows (N,)."""
         X, y = validate_data(self, X, y, dtype=float)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X)
+            sample_weight = _check_sample_weight(
+                sample_weight, X, ensure_non_negative=True
+            )
             rows = sample_weight > 0
             X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
         t = self._numbered(y)
@@ -124,7 +132,7 @@ class _Linear(_Classifier):
 
     def _options(self, Phi, weights):
         """Of a fit: alpha for the features, 0 for the constant."""
-        alpha = np.append(0.0, np.full(Phi.shape[1] - 1, float(self.alpha)))
+        alpha = np.append(0.0, np.full(Phi.shape[1] - 1, _one("alpha", self)))
         return {"alpha": alpha, "weights": weights, "max_iter": self.max_iter}
 
 
@@ -185,7 +193,7 @@ class BernoulliNaiveBayes(_Classifier):
         self.pseudo_count = pseudo_count
 
     def _learn(self, X, t):
-        on, count = X > self.threshold, self.pseudo_count
+        on, count = X > _one("threshold", self), self.pseudo_count
         return naive_bayes.fit_bernoulli(on, t, pseudo_count=count)
 
     def _proba(self, X):
@@ -283,9 +291,10 @@ class Probit(_Linear):
 
     def _learn(self, Phi, t, weights):
         options = self._options(Phi, weights)
-        if self.epsilon == "fit":
+        if isinstance(self.epsilon, str) and self.epsilon == "fit":
             return probit.fit_noise(Phi, t, **options)
-        noisy = flipped(PROBIT, self.epsilon) if self.epsilon else PROBIT
+        epsilon = validate.flip_probability(self.epsilon)
+        noisy = flipped(PROBIT, epsilon) if epsilon else PROBIT
         return probit.fit(Phi, t, likelihood=noisy, **options)
 
 
@@ -307,9 +316,9 @@ class BayesianLogistic(_Linear):
     def _learn(self, Phi, t, weights):
         M = Phi.shape[1]
         options = {"weights": weights, "max_iter": self.max_iter}
-        if self.alpha != "evidence":
-            alpha = np.append(self.broad, np.full(M - 1, float(self.alpha)))
-            self.alpha_ = self.alpha
+        if not (isinstance(self.alpha, str) and self.alpha == "evidence"):
+            self.alpha_ = _one("alpha", self)
+            alpha = np.append(self.broad, np.full(M - 1, self.alpha_))
             return bayes_logistic.fit(Phi, t, alpha=alpha, **options)
         groups = np.append(-1, np.zeros(M - 1, int))
         start = np.append(self.broad, np.ones(M - 1))
@@ -376,6 +385,11 @@ class GaussianProcessLaplace(_Classifier):
 
     def _kernel(self):
         make = self.kernel
+        if not (callable(make) or isinstance(make, kernels.Kernel)):
+            raise ValueError(
+                "kernel must be a kernel, or a function that makes one; got "
+                f"{make!r}"
+            )
         return make if isinstance(make, kernels.Kernel) else make()
 
     def _proba(self, X):

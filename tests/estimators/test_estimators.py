@@ -207,3 +207,44 @@ def test_weights_are_repetitions(tumours):
             np.testing.assert_allclose(
                 one.predict_proba(X), two.predict_proba(X), rtol=1e-6
             )
+
+
+@pytest.mark.parametrize(
+    ("estimator", "says"),
+    [
+        (estimators.Logistic(alpha=None), "alpha must"),
+        (estimators.Logistic(alpha=[1, 2]), "alpha must"),
+        (estimators.Softmax(alpha="x"), "alpha must"),
+        (estimators.BayesianLogistic(alpha=[1, 2]), "alpha must"),
+        (estimators.Probit(epsilon=None), "epsilon must"),
+        (estimators.Probit(epsilon={}), "epsilon must"),
+        (estimators.Probit(epsilon=[0.1]), "epsilon must"),
+        (
+            estimators.BernoulliNaiveBayes(threshold=np.nan),
+            "threshold must be one number",
+        ),
+        (
+            estimators.BernoulliNaiveBayes(threshold=[1, 2]),
+            "threshold must be one number",
+        ),
+        (
+            estimators.GaussianProcessLaplace(kernel=None),
+            "kernel must be a kernel, or a function that makes one",
+        ),
+    ],
+    ids=str,
+)
+def test_options_that_are_none_are_named(estimator, says):
+    """What they are, and what is expected: not passed over, no TypeError."""
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    with pytest.raises(ValueError, match=says):
+        estimator.fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("name", ["Logistic", "Softmax", "Probit"])
+def test_negative_weights_are_refused_not_left_out(name):
+    """They were taken for zeros."""
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    fit = getattr(estimators, name)().fit
+    with pytest.raises(ValueError, match="[Nn]egative"):
+        fit(X, [0, 1, 0, 1], sample_weight=[1, 1, 1, -1])
