@@ -31,8 +31,14 @@ def log_likelihood(fit, Phi, t, s=None):
     ln_p = partial(dispersion.log_density, fit.family, given.t, y)
     if glm.grouped(fit.family, given.t):
         return float(ln_p(1 / c).sum())
-    s = s or fit.family.s
+    s = fit.family.s if s is None else validate.positive("s", s)
     if s is None:
+        unit = float(c @ (given.t**2 / fit.family.variance(given.t)))
+        if not fit.deviance > 1e-20 * unit:
+            raise ValueError(
+                "fit must leave a deviance, or its likelihood grows for ever "
+                f"as s -> 0; got {fit.deviance:.1e}"
+            )
         near = np.log(fit.deviance / c.sum()) + np.array([-1.0, 1.0])
         s = np.exp(minimize_scalar(lambda u: -c @ ln_p(np.exp(u)), near).x)
     return float(c @ ln_p(s))
@@ -55,12 +61,19 @@ class Criteria(Result):
     bic: float
 
 
+def _no_prior(*fits):
+    """Or a ValueError: what a prior shrinks obeys other laws."""
+    for fit in fits:
+        if validate.fitted(fit, glm.GLMFit).alpha.any():
+            raise ValueError(
+                "fit must be one of maximum likelihood; got alpha = "
+                f"{fit.alpha}"
+            )
+
+
 def criteria(fit, Phi, t):
     """ln L, AIC = 2 k - 2 ln L and BIC = k ln N - 2 ln L of a fit, no prior."""
-    if fit.alpha.any():
-        raise ValueError(
-            f"fit must be one of maximum likelihood; got alpha = {fit.alpha}"
-        )
+    _no_prior(fit)
     L, M = log_likelihood(fit, Phi, t), len(fit.w)
     k = M + (fit.family.s is None)
     return Criteria(L, k, 2 * k - 2 * L, k * np.log(fit.freedom + M) - 2 * L)
@@ -82,6 +95,12 @@ class Significance(Result):
 
 def wald(fit, Phi):
     """z_j = w_j / se_j of every weight; Student's t where s is estimated."""
+    _no_prior(fit)
+    if not (fit.family.s or fit.freedom > 0):
+        raise ValueError(
+            "fit must have more rows than weights, or nothing is left to "
+            f"estimate s from; got {fit.freedom:g} degrees of freedom"
+        )
     se = glm.standard_errors(fit, Phi)
     z = fit.w / se
     known = fit.family.s is not None
@@ -95,6 +114,13 @@ def likelihood_ratio(small, large):
     Where s is estimated it is (D_small - D_large) / (q s), s that of the large
     model: an F with q and its degrees of freedom.
     """
+    _no_prior(small, large)
+    for name in ("offset", "weights"):
+        if not np.array_equal(getattr(small, name), getattr(large, name)):
+            raise ValueError(
+                "small must be nested in large, with the same offset and "
+                f"weights; got another {name}"
+            )
     q, gain = len(large.w) - len(small.w), small.deviance - large.deviance
     rows = large.freedom + len(large.w) == small.freedom + len(small.w)
     same = rows and small.family is large.family and small.link is large.link

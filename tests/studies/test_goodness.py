@@ -228,3 +228,43 @@ def test_a_mean_that_rounds_to_one_spoils_nothing():
     assert np.isfinite(goodness.leverage(fit, Phi)).all()
     for kind in ("response", "pearson", "deviance"):
         assert goodness.residuals(fit, Phi, t, kind)[-1] == 0
+
+
+def test_tests_are_for_fits_without_a_prior():
+    """A prior shrinks weights and deviances: p would mean nothing."""
+    Phi, t, link, _ = drawn(POISSON)
+    small = glm.fit(Phi[:, :1], t, POISSON, link)
+    large = glm.fit(Phi, t, POISSON, link, alpha=5.0)
+    with pytest.raises(ValueError, match="of maximum likelihood"):
+        goodness.wald(large, Phi)
+    with pytest.raises(ValueError, match="of maximum likelihood"):
+        goodness.likelihood_ratio(small, large)
+    with pytest.raises(ValueError, match="fit must be a GLMFit; got NoneType"):
+        goodness.wald(None, Phi)
+
+
+@pytest.mark.parametrize("change", [{"offset": 0.5}, {"weights": None}])
+def test_nested_models_see_the_same_rows(change):
+    """Another offset, or other weights, is no smaller model."""
+    Phi, t, link, c = drawn(POISSON)
+    c = c / c.mean()  # as many rows in all
+    small = glm.fit(Phi[:, :1], t, POISSON, link, **{"weights": c} | change)
+    large = glm.fit(Phi, t, POISSON, link, weights=c)
+    with pytest.raises(ValueError, match="same offset and weights"):
+        goodness.likelihood_ratio(small, large)
+
+
+@pytest.mark.parametrize("family", [GAUSSIAN, GAMMA], ids=lambda f: f.name)
+def test_a_fit_that_leaves_nothing_has_no_likelihood_in_s(family):
+    """It grows for ever as s -> 0; with no freedom there is no s either."""
+    Phi, t = np.ones((5, 1)), np.full(5, 2.0)
+    fit = glm.fit(Phi, t, family)
+    with pytest.raises(ValueError, match="fit must leave a deviance"):
+        goodness.criteria(fit, Phi, t)
+    assert np.isfinite(goodness.log_likelihood(fit, Phi, t, s=0.1))
+    for s in (0.0, -1.0, np.nan, "x"):
+        with pytest.raises(ValueError, match="s must"):
+            goodness.log_likelihood(fit, Phi, t, s=s)
+    one = glm.fit(Phi[:1], t[:1], family)
+    with pytest.raises(ValueError, match="fit must have more rows"):
+        goodness.wald(one, Phi[:1])
