@@ -22,6 +22,7 @@ from scipy.special import gammaln
 from prml4.numerics import validate
 
 TURN = 2 * np.pi
+HANDFUL = 8  # below it two standard errors miss more often than in ten
 WORTH = 100  # independent draws from which on a chain knows what it is worth
 
 
@@ -36,6 +37,17 @@ class Drawn(NamedTuple):
     standard_error: float
 
 
+def _gaussian(mean, root):
+    """mean (M,) and root (M, M) of N(mean, root root^T), both finite."""
+    mean, root = validate.real("mean", mean), validate.real("root", root)
+    if mean.ndim != 1 or root.shape != (len(mean), len(mean)):
+        raise ValueError(
+            "mean must be (M,) and root must be (M, M); got shapes "
+            f"{mean.shape} and {root.shape}"
+        )
+    return validate.finite("mean", mean), validate.finite("root", root)
+
+
 # Importance sampling.
 
 
@@ -45,6 +57,8 @@ def importance(rng, n, log_f, mean, root, *, nu=7):
     T is Student's t with nu degrees of freedom about `mean`, with the scale
     matrix root root^T: its tails are longer than those of a Gaussian.
     """
+    mean, root = _gaussian(mean, root)
+    n, nu = validate.whole("n", n), validate.positive("nu", nu)
     M = len(mean)
     g = rng.chisquare(nu, size=n) / nu
     u = rng.standard_normal((n, M)) / np.sqrt(g)[:, None]
@@ -59,10 +73,17 @@ def log_mean(log_w):
 
     (sum w)^2 / sum w^2, how many weights share the sum, must not be too few.
     """
-    top = np.max(log_w)
+    log_w = validate.real("log_w", log_w)
+    top = np.max(log_w, initial=-np.inf)
+    if log_w.ndim != 1 or len(log_w) < 2 or not np.isfinite(top):
+        raise ValueError(
+            "log_w must be (n,), n >= 2, with a largest one that is finite; "
+            f"got shape {log_w.shape}, {top} the largest"
+        )
     w = np.exp(log_w - top)
     shared = w.sum() ** 2 / (w @ w)
-    _believe(shared, min(WORTH, len(w) / 2), f"in a mean of {len(w)}")
+    least = min(WORTH, max(len(w) / 2, HANDFUL))
+    _believe(shared, least, f"in a mean of {len(w)}")
     error = w.std(ddof=1) / w.mean() / np.sqrt(len(w))
     return Drawn(float(top + np.log(w.mean())), float(error))
 
@@ -75,13 +96,7 @@ def elliptical(log_l, mean, root, rng, n, *, burn=200, thin=1):
 
     Starts at the mean, forgets `burn` steps, keeps every thin-th.
     """
-    mean, root = validate.real("mean", mean), validate.real("root", root)
-    if mean.ndim != 1 or root.shape != (len(mean), len(mean)):
-        raise ValueError(
-            "mean must be (M,) and root (M, M); got shapes "
-            f"{mean.shape} and {root.shape}"
-        )
-    validate.finite("mean", mean), validate.finite("root", root)
+    mean, root = _gaussian(mean, root)
     n, burn = validate.whole("n", n, 0), validate.whole("burn", burn, 0)
     thin = validate.whole("thin", thin, 1)
     w, level = np.zeros(len(mean)), float(log_l(mean))

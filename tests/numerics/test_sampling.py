@@ -175,3 +175,39 @@ def test_a_mean_that_few_weights_make_is_not_believed(rng):
     log_w = 20 * rng.standard_normal(1000)
     with pytest.warns(sampling.TooFewDraws, match="in a mean of 1000"):
         sampling.log_mean(log_w)
+
+
+@pytest.mark.parametrize(
+    "log_w",
+    [[np.nan, 0.0], [np.inf, 0.0], [-np.inf] * 9, [0.0], [], [[0.0, 1.0]], "x"],
+    ids=str,
+)
+def test_weights_without_a_mean_are_named(log_w):
+    """NaN went through, one weight had an error of NaN."""
+    with pytest.raises(ValueError, match="log_w must"):
+        sampling.log_mean(log_w)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_handful_of_draws_does_not_know_its_error(n):
+    """Two errors of three draws miss three times in ten."""
+    with pytest.warns(sampling.TooFewDraws, match=f"in a mean of {n}"):
+        sampling.log_mean(np.linspace(0, 0.1, n))
+
+
+@pytest.mark.filterwarnings("error")
+def test_some_draws_of_equal_weight_are_enough():
+    """No false alarm."""
+    sampling.log_mean(0.1 * np.sin(np.arange(20.0)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"nu": np.nan}, {"nu": None}, {"n": 2.5}, {"mean": None}, {"root": 1.0}],
+    ids=str,
+)
+def test_a_proposal_that_is_none_is_named(rng, change):
+    """nu = NaN made draws of NaN."""
+    given = {"n": 9, "mean": np.zeros(2), "root": np.eye(2)} | change
+    with pytest.raises(ValueError, match=f"{next(iter(change))} must"):
+        sampling.importance(rng, log_f=lambda w: w[:, 0], **given)
