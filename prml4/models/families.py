@@ -72,7 +72,7 @@ def bernoulli():
         natural=lambda mu: special.logit(
             validate.probabilities("mu, 1 - mu", [mu, 1 - mu], 2)[:1]
         ),
-        gap=lambda m: min(m[0], 1 - m[0]),
+        gap=lambda m: min(_positive(m), 1 - m[0]),
         guess=special.logit,
     )  # fmt: skip
 
@@ -97,7 +97,7 @@ def categorical(K):
         mean=mean,
         covariance=lambda eta: np.diag(y := mean(eta)) - np.outer(y, y),
         natural=natural,
-        gap=lambda m: min(m.min(), 1 - m.sum()),
+        gap=lambda m: min(_positive(m), 1 - m.sum()),
         guess=lambda m: np.log(m / (1 - m.sum())),
     )  # fmt: skip
 
@@ -113,7 +113,7 @@ def poisson():
         mean=np.exp,
         covariance=lambda eta: np.diag(np.exp(eta)),
         natural=lambda rate: np.log([validate.positive("rate", rate)]),
-        gap=lambda m: m[0],
+        gap=_positive,
         guess=np.log,
     )  # fmt: skip
 
@@ -384,6 +384,11 @@ def _all_positive(name, value, size):
     if not value.min() > 0:
         raise ValueError(f"{name} must be positive; got {value}")
     return value
+
+
+def _positive(m):
+    """Relative distance from 0: all of it where m > 0, however small."""
+    return 1.0 if m.min() > 0 else m.min()
 
 
 def _itself(x):

@@ -211,12 +211,16 @@ def test_guess_is_exact_or_a_start(member):
 @pytest.mark.parametrize(
     ("name", "m", "expected"),
     [
-        ("bernoulli", [0.25], 0.25),
+        ("bernoulli", [0.25], 0.75),
+        ("bernoulli", [1e-12], 1.0),
+        ("bernoulli", [0.0], 0.0),
         ("bernoulli", [1.0], 0.0),
         ("categorical", [0.5, 0.25, 0.0], 0.0),
         ("categorical", [0.5, 0.2, 0.2], 0.1),
         ("categorical", [0.5, 0.25, 0.25], 0.0),
         ("poisson", [0.0], 0.0),
+        ("poisson", [1e-12], 1.0),
+        ("categorical", [0.5, 0.25, 1e-12], 0.25),
         ("gaussian", [2.0, 5.0], 0.2),
         ("gaussian", [2.0, 4.0], 0.0),
         ("multivariate", [0.0, 0.0, 4.0, 4.0, 4.0], 0.0),
