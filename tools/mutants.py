@@ -8,7 +8,8 @@ calls, small faults are planted in the source: a sign, a factor, an index, a
 term, a transposition, a comparison. The checks that rest on the function run
 against the fault, then the unit tests of its module. The figures go, module by
 module, to benchmarks/results/mutants.json; below 97 % the run fails. A run
-that was killed goes on where it was.
+that was killed goes on where it was; and of a function that is as it was when
+it was last measured, only the faults are planted again that nobody noticed.
 """
 
 import ast
@@ -50,7 +51,7 @@ JOURNAL = ROOT / ".make" / "mutants-library.jsonl"
 WITNESSES = ROOT / ".make" / "witnesses"  # who noticed a function's faults
 WORKERS, GOAL = 2, 0.97
 PATIENCE = 50  # seconds to wait for a second of work, on a busy machine
-SURVIVED, BY_CHECKS, BY_TESTS = 0, 11, 12  # exit codes of a worker
+SURVIVED, NOTICED = 0, 11  # exit codes of a worker
 
 
 # ------------------------------------------------------------ what is mutated
@@ -126,6 +127,11 @@ class Mutant:
     def function(self):
         """module.function"""
         return f"{self.stem}.{self.name}"
+
+    @property
+    def row(self):
+        """What the results hold of it."""
+        return self.function, self.statement, self.fault
 
     @property
     def key(self):
@@ -369,7 +375,7 @@ def plant(mutant):
 
 
 def trial(mutant, book):
-    """Exit code of a worker: who noticed the fault.
+    """Exit code of a worker: whether somebody noticed the fault.
 
     First the checks that rest on the function, then the unit tests; but who
     noticed the last fault of the same function goes before all others.
@@ -379,14 +385,14 @@ def trial(mutant, book):
     tests, by_tests = reader.test_of(PATHS[mutant.stem]), witnesses / "tests"
     first = by_tests.exists()
     if first and unit_tests(tests, witnesses):
-        return BY_TESTS
+        return NOTICED
     by_tests.unlink(missing_ok=True)
     if objects(book, witnesses / "cell"):
-        return BY_CHECKS
+        return NOTICED
     if first or not unit_tests(tests, witnesses):
         return SURVIVED
     journal.write(by_tests, "")
-    return BY_TESTS
+    return NOTICED
 
 
 def objects(book, witness):
@@ -427,7 +433,7 @@ def start(mutant, book, seconds):
     """Fork a worker, which may compute for so long; its process id."""
     pid = os.fork()
     if not pid:
-        code, most = BY_CHECKS, int(seconds + time.process_time())
+        code, most = NOTICED, int(seconds + time.process_time())
         try:
             resource.setrlimit(resource.RLIMIT_CPU, (most, most))
             code = trial(mutant, book)
@@ -460,8 +466,8 @@ class Workers:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
             if done or late:
-                code = os.waitstatus_to_exitcode(status) if done else BY_CHECKS
-                self.done.add(mutant.key, code if code >= 0 else BY_CHECKS)
+                code = os.waitstatus_to_exitcode(status) if done else NOTICED
+                self.done.add(mutant.key, code if code >= 0 else NOTICED)
                 del self.running[pid]
 
     def finish(self):
@@ -480,13 +486,10 @@ class Equivalent:
     reason: str
     statement: str = "…"  # as printed; likewise
 
-    def covers(self, mutant):
-        """Whether the entry is about this mutant."""
-        same = self.function == mutant.function
-        places = (
-            (self.statement, mutant.statement), (self.fault, mutant.fault)
-        )  # fmt: skip
-        return same and all(matches(*pair) for pair in places)
+    def covers(self, function, statement, fault):
+        """Whether the entry is about this fault."""
+        places = (self.statement, statement), (self.fault, fault)
+        return self.function == function and all(matches(*p) for p in places)
 
 
 def matches(pattern, text):
@@ -518,39 +521,44 @@ def limit(stem, books):
     return 5 + 4 * (time.process_time() - began)
 
 
-def report(verdicts, entries):
-    """The figures of one module, as the book shows them."""
-    survivors = [m for m, code in verdicts.items() if code == SURVIVED]
-    excused = [m for m in survivors if any(e.covers(m) for e in entries)]
-    survivors = [m for m in survivors if m not in excused]
-    planted = len(verdicts) - len(excused)
-    stem = next(iter(verdicts)).stem
+def report(stem, tried, entries):
+    """The figures of one module, as the book shows them.
+
+    tried: function -> its digest, how many faults, those nobody noticed.
+    """
+    missed = [m for part in tried.values() for m in part["survived"]]
+    excused = [m for m in missed if any(e.covers(*m) for e in entries)]
+    survivors = [m for m in missed if m not in excused]
+    planted = sum(part["tried"] for part in tried.values()) - len(excused)
     return {
         "source": journal.digest_of([PATHS[stem]]),
-        "functions": len({m.function for m in verdicts}),
+        "functions": tried,
         "planted": planted,
         "killed": planted - len(survivors),
-        "by_checks": sum(c == BY_CHECKS for c in verdicts.values()),
         "survivors": [
-            {"function": m.function, "fault": f"{m.statement}: {m.fault}"}
-            for m in survivors
+            {"function": function, "fault": f"{statement}: {fault}"}
+            for function, statement, fault in survivors
         ],
         "equivalent": [
             {
                 "function": e.function,
                 "fault": e.fault,
                 "reason": e.reason,
-                "count": sum(map(e.covers, excused)),
+                "count": sum(e.covers(*m) for m in excused),
             }
             for e in entries
         ],
     }
 
 
+def known():
+    """The figures of all modules, as they were written."""
+    return json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+
+
 def keep(found):
     """Write the figures of these modules beside those of the others."""
-    known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    both = dict(sorted({**known, **found}.items()))
+    both = dict(sorted({**known(), **found}.items()))
     text = json.dumps(both, indent=1, ensure_ascii=False)
     journal.write(RESULTS, text + "\n")
 
@@ -562,9 +570,23 @@ def rests_on():
     return journal.digest_of([*files, __file__, rerun.__file__])
 
 
+def to_try(stem, name, before):
+    """The faults of a function that have to be planted; all, their digest."""
+    faults = mutants(stem, name)
+    source = journal.digest(*(m.key for m in faults))
+    if before.get("source") != source:
+        return faults, faults, source
+    missed = [tuple(row) for row in before["survived"]]
+    return [m for m in faults if m.row in missed], faults, source
+
+
 def run_module(stem, named, done):
-    """Try every mutant of a module that was not tried; mutant -> exit code."""
-    trials = [(m, book) for name, book in named for m in mutants(stem, name)]
+    """function -> figures, once every mutant was tried that has to be."""
+    before = known().get(stem, {}).get("functions", {})
+    plans = {
+        name: to_try(stem, name, before.get(name, {})) for name, _ in named
+    }
+    trials = [(m, book) for name, book in named for m in plans[name][0]]
     open_ = [(m, book) for m, book in trials if m.key not in done.results]
     seconds = limit(stem, [book for _, book in named]) if open_ else 0
     workers = Workers(done)
@@ -575,7 +597,14 @@ def run_module(stem, named, done):
     workers.finish()
     print(file=sys.stderr)
     codes = done.read()
-    return {m: codes[m.key] for m, _ in trials}
+    return {
+        name: {
+            "source": source,
+            "tried": len(faults),
+            "survived": [m.row for m in tried if codes[m.key] == SURVIVED],
+        }
+        for name, (tried, faults, source) in plans.items()
+    }
 
 
 def main(stems):
@@ -587,7 +616,8 @@ def main(stems):
     done, verdict = journal.Journal(JOURNAL, rests_on()), []
     for stem, functions in named.items():
         began = time.monotonic()
-        found = report(run_module(stem, functions, done), equivalents(stem))
+        tried = run_module(stem, functions, done)
+        found = report(stem, tried, equivalents(stem))
         keep({stem: found})
         print(f"{stem}, {time.monotonic() - began:.0f} s: ", end="")
         verdict.append(satisfied(found))

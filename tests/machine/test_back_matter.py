@@ -93,10 +93,9 @@ def test_faults_that_survived_are_shown(book, monkeypatch):
     monkeypatch.setattr(reader, "modules", lambda: [path])
     report = {
         "source": journal.digest_of([path]),
-        "functions": 2,
+        "functions": {"f": {}, "g": {}},
         "planted": 20,
         "killed": 19,
-        "by_checks": 12,
         "survivors": [{"function": "a.f", "fault": "line 1: x → y"}],
         "equivalent": [
             {
@@ -110,7 +109,7 @@ def test_faults_that_survived_are_shown(book, monkeypatch):
     text = json.dumps({"newest": report})
     (book / "mutants.json").write_text(text, "utf-8")
     text = lines(back_matter.MutantReport)
-    assert "(95.0%), 12 by a chapter's check" in text
+    assert "in 2 functions, 19 were found (95.0%)" in text
     assert "line 1: x → y" in text
     assert "3 faults that no test can notice" in text and "Same." in text
     path.write_text("x = 2")  # the figures are of another module

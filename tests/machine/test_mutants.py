@@ -93,10 +93,9 @@ def test_fewer_than_97_in_100_fail(
     monkeypatch, capsys, tmp_path, survivors, failed
 ):
     """97 of 100 noticed are enough, 96 are not."""
-    codes = [mutants.SURVIVED] * survivors
-    codes += [mutants.BY_CHECKS] * (100 - survivors)
-    verdicts = {fault(f"f{k}"): code for k, code in enumerate(codes)}
-    monkeypatch.setattr(mutants, "run_module", lambda *module: verdicts)
+    missed = [("special.f", "x = a", "a → b")] * survivors
+    tried = {"f": {"source": "", "tried": 100, "survived": missed}}
+    monkeypatch.setattr(mutants, "run_module", lambda *module: tried)
     monkeypatch.setattr(mutants, "equivalents", lambda stem: [])
     monkeypatch.setattr(mutants, "RESULTS", tmp_path / "mutants.json")
     monkeypatch.setattr(mutants, "JOURNAL", tmp_path / "journal")
@@ -106,13 +105,15 @@ def test_fewer_than_97_in_100_fail(
 
 def test_equivalent_faults_are_left_out_while_they_survive():
     """An entry that excuses nothing is counted as such."""
-    kept, noticed = fault("f"), fault("g")
-    verdicts = {kept: mutants.SURVIVED, noticed: mutants.BY_TESTS}
     entries = [
-        mutants.Equivalent(m.function, "a → …", "why", "x…")
-        for m in (kept, noticed)
+        mutants.Equivalent(f"special.{name}", "a → …", "why", "x…")
+        for name in "fg"
     ]
-    found = mutants.report(verdicts, entries)
+    tried = {
+        "f": {"tried": 1, "survived": [fault("f").row]},
+        "g": {"tried": 1, "survived": []},
+    }
+    found = mutants.report("special", tried, entries)
     assert (found["planted"], found["killed"]) == (1, 1)
     assert [e["count"] for e in found["equivalent"]] == [1, 0]
 
@@ -129,9 +130,8 @@ def test_a_run_of_one_module_keeps_the_others(monkeypatch, tmp_path):
 def test_a_fault_is_known_by_its_statement():
     """Lines may move; a statement that is another is not excused."""
     entry = mutants.Equivalent("special.f", "a → b", "why", "x = a")
-    assert entry.covers(fault("f"))
-    other = mutants.Mutant("special", "f", "y = a", "a → b", ast.parse("0"))
-    assert not entry.covers(other)
+    assert entry.covers(*fault("f").row)
+    assert not entry.covers("special.f", "y = a", "a → b")
     found = mutants.mutants("special", "softplus")
     assert all("line" not in m.fault and m.statement for m in found)
 
@@ -140,7 +140,8 @@ def test_a_module_goes_on_where_it_was(monkeypatch, tmp_path):
     """What is in the journal is not tried again."""
     tried = []
     monkeypatch.setattr(mutants, "limit", lambda *any: 60)
-    monkeypatch.setattr(mutants, "trial", lambda *any: mutants.BY_TESTS)
+    monkeypatch.setattr(mutants, "trial", lambda *any: mutants.NOTICED)
+    monkeypatch.setattr(mutants, "RESULTS", tmp_path / "results")
     start = mutants.start
     monkeypatch.setattr(
         mutants, "start", lambda m, *how: tried.append(m) or start(m, *how)
@@ -150,10 +151,48 @@ def test_a_module_goes_on_where_it_was(monkeypatch, tmp_path):
     done.add(faults[0].key, mutants.SURVIVED)
     done.read()
     named = [("softplus", {})]
-    verdicts = mutants.run_module("special", named, done)
+    found = mutants.run_module("special", named, done)
     assert [m.key for m in tried] == [m.key for m in faults[1:]]
-    codes = [mutants.SURVIVED, *[mutants.BY_TESTS] * len(tried)]
-    assert list(verdicts.values()) == codes
+    assert found["softplus"]["tried"] == len(faults)
+    assert found["softplus"]["survived"] == [faults[0].row]
+
+
+def test_of_a_measured_function_only_survivors_are_tried_again(
+    monkeypatch, tmp_path
+):
+    """Unless it has changed."""
+    monkeypatch.setattr(mutants, "limit", lambda *any: 60)
+    monkeypatch.setattr(mutants, "RESULTS", tmp_path / "results")
+    faults = mutants.mutants("special", "softplus")
+    tried = []
+
+    def start(mutant, book, seconds):
+        tried.append(mutant.fault)
+        return real(mutant, book, seconds)
+
+    def run(verdict):
+        tried.clear()
+        monkeypatch.setattr(mutants, "trial", verdict)
+        done = journal.Journal(tmp_path / "journal", "a")
+        found = mutants.run_module("special", [("softplus", {})], done)
+        mutants.keep({"special": {"functions": found}})
+        done.close()
+        return found["softplus"]
+
+    real = mutants.start
+    monkeypatch.setattr(mutants, "start", start)
+    survivor = faults[1].fault
+    first = run(lambda m, book: m.fault != survivor and mutants.NOTICED)
+    assert len(tried) == first["tried"] == len(faults)
+    assert first["survived"] == [faults[1].row]
+    second = run(lambda m, book: mutants.NOTICED)
+    assert tried == [survivor] and second["survived"] == []
+    assert second["tried"] == len(faults)
+    kept = mutants.known()
+    kept["special"]["functions"]["softplus"]["source"] = "another"
+    mutants.keep(kept)
+    run(lambda m, book: mutants.NOTICED)
+    assert len(tried) == len(faults)
 
 
 def test_a_fault_that_never_ends_is_noticed(monkeypatch, tmp_path):
@@ -167,8 +206,9 @@ def test_a_fault_that_never_ends_is_noticed(monkeypatch, tmp_path):
     monkeypatch.setattr(mutants, "limit", lambda *any: 1)
     done = journal.Journal(tmp_path / "journal", "a")
     monkeypatch.setattr(mutants, "mutants", lambda *any: [fault("f")])
-    verdicts = mutants.run_module("special", [("f", {})], done)
-    assert list(verdicts.values()) == [mutants.BY_CHECKS]
+    monkeypatch.setattr(mutants, "RESULTS", tmp_path / "results")
+    found = mutants.run_module("special", [("f", {})], done)
+    assert found["f"]["survived"] == []
 
 
 def test_who_noticed_a_fault_is_asked_first(monkeypatch, tmp_path):
@@ -209,7 +249,6 @@ def test_unit_tests_are_asked_first_where_they_noticed_the_last(
     codes.append(mutants.trial(mutant, {}))
     noticed.clear()
     codes.append(mutants.trial(mutant, {}))
-    tests, checks = mutants.BY_TESTS, mutants.BY_CHECKS
-    assert codes == [tests, tests, checks, mutants.SURVIVED]
+    assert codes == [mutants.NOTICED] * 3 + [mutants.SURVIVED]
     order = "checks tests, tests, tests checks, checks tests"
     assert asked == order.replace(",", "").split()
