@@ -146,7 +146,10 @@ class Calibration(Result):
 
 def wilson(k, n, z=1.96):
     """The p with (k/n - p)^2 = z^2 p (1 - p) / n, both; Wilson (1927)."""
-    k, n = np.asarray(k, float), np.asarray(n, float)
+    k, n = validate.real("k", k), validate.real("n", n)
+    if not np.all((0 <= k) & (k <= n) & (0 < n) & (n < np.inf)):
+        raise ValueError(f"k, n must obey 0 <= k <= n, n > 0; got {k}, {n}")
+    z = validate.not_negative("z", z)
     half = z * np.sqrt(k * (n - k) / n + z**2 / 4)
     ends = np.array([k + z**2 / 2 - half, k + z**2 / 2 + half]) / (n + z**2)
     o = k / n  # lies between, whatever rounding says
@@ -233,13 +236,23 @@ def folds(rng, t, F):
 def cross_predict(learn, X, t, fold):
     """P_n = learn(rows of other folds)(x_n): no row judges what it taught."""
     X, fold = validate.design(X, "X"), np.asarray(fold)
+    if fold.shape != (len(X),) or (fold != fold).any():
+        raise ValueError(
+            f"fold must hold one number or name for each of {len(X)} rows; "
+            f"got {fold}"
+        )
     t, K = validate.classes(t, len(X))
     P = np.empty((len(X), K))
     for f in np.unique(fold):
         held = fold == f
         if np.unique(t[~held]).size < K:
             raise ValueError(f"without fold {f} a class has no rows left")
-        P[held] = learn(X[~held], t[~held])(X[held])
+        y = learn(X[~held], t[~held])(X[held])
+        if np.shape(y) != (wanted := (int(held.sum()), K)):
+            raise ValueError(
+                f"learn must predict p of shape {wanted}; got {np.shape(y)}"
+            )
+        P[held] = y
     return P
 
 

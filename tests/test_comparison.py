@@ -378,3 +378,45 @@ def test_log_loss_is_proper():
     best = optimize.minimize(expected, np.zeros(3), tol=1e-12).x
     np.testing.assert_allclose(np.exp(best) / np.exp(best).sum(), q, atol=1e-5)
     assert check.identity("x", display=q.sum(), other=1.0)
+
+
+def test_predictions_in_single_precision_are_judged_as_such():
+    """Their rows sum to 1 but for 1e-7: no reason to refuse them."""
+    P = np.random.default_rng(3).dirichlet(np.ones(3), size=200)
+    t = np.arange(200) % 3
+    single = comparison.log_losses(P.astype(np.float32), t)
+    np.testing.assert_allclose(single, comparison.log_losses(P, t), rtol=1e-4)
+    with pytest.raises(ValueError, match="sums off by 1.0e-05"):
+        comparison.log_losses(P * (1 + 1e-5), t)
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "z"),
+    [(5, 3, 2), (-1, 3, 2), (0, 0, 2), (None, 3, 2), (1, 3, -1), (1, 3, "x")],
+)
+def test_wilsons_interval_is_for_shares(k, n, z):
+    """0 <= k <= n, n > 0; all else was NaN."""
+    with pytest.raises(ValueError, match="k, n must|z must"):
+        comparison.wilson(k, n, z)
+
+
+@pytest.mark.parametrize(
+    "fold", [np.zeros(5), np.zeros((6, 1)), None, [0, 1, 2, 0, 1, np.nan]]
+)
+def test_folds_have_one_entry_per_row(fold):
+    """NaN is no fold."""
+    X, t = np.arange(6.0)[:, None], [0, 0, 0, 1, 1, 1]
+    with pytest.raises(ValueError, match="fold must"):
+        comparison.cross_predict(comparison.lda, X, t, fold)
+
+
+def test_a_method_must_predict_each_class_for_each_row():
+    """A column that numpy would have repeated is refused."""
+    X, t = np.arange(6.0)[:, None], [0, 0, 0, 1, 1, 1]
+    with pytest.raises(ValueError, match=r"shape \(2, 2\); got \(2, 1\)"):
+        comparison.cross_predict(
+            lambda X, t: lambda X: np.full((len(X), 1), 0.5),
+            X,
+            t,
+            [0, 1, 2] * 2,
+        )
