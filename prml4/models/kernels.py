@@ -255,10 +255,11 @@ def _half_turns(X, Z, p):
 
 
 def _turns(X, p):
-    """sum_d u_d sin(2 u_d) with u_d = pi (x_d - z_d) / p."""
-    turned = (np.pi / p * x for x in X.T)
-    gaps = (np.subtract.outer(x, x) for x in turned)
-    return sum(gap * np.sin(2 * gap) for gap in gaps)
+    """sum_d u_d sin(2 u_d) with u_d = pi (x_d - z_d) / p; as `_half_turns`."""
+    apart = (np.subtract.outer(x, x) for x in X.T)
+    ends = (np.subtract.outer(x, x) for x in np.fmod(X, p).T)
+    pairs = zip(apart, ends, strict=True)
+    return sum(np.pi / p * u * np.sin(2 * np.pi / p * e) for u, e in pairs)
 
 
 def _radial(scales, profile):

@@ -264,3 +264,18 @@ def test_bad_input_is_named(call, said):
     k = kernels.constant() * kernels.squared_exponential(2)
     with pytest.raises(ValueError, match=said):
         call(k)
+
+
+def test_a_short_period_leaves_its_slope_its_digits():
+    """A million periods apart: 0.13 of the slope was rounding."""
+    p = 2.0**-20
+    X = np.array([0.0, 0.3 * p, 2.0**20 + 0.4 * p])
+    near = np.array([0.0, 0.3 * p, 0.4 * p])
+    theta = np.array([0.0, np.log(p)])
+    k = kernels.periodic()
+    C, slopes = k.with_gradients(theta, X)
+    slope = list(slopes)[1]
+    p = np.exp(theta[1])
+    u = np.pi / p * np.subtract.outer(X, X)
+    sine = np.sin(2 * np.pi / p * np.subtract.outer(near, near))
+    np.testing.assert_allclose(slope, 2 * C * u * sine, rtol=1e-3)
