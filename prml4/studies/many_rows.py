@@ -13,6 +13,7 @@ what comes back is of the same classes, so that the chapters' functions predict
 from it. A pass reads a Dask array again unless it is persisted.
 """
 
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -170,11 +171,24 @@ def fit_lda(X, t, K, *, progress=None):
     return _estimated(n, mu, S.sum(axis=0) / n.sum())
 
 
+@contextmanager
+def _only_leaving_out():
+    """A refusal of the fit in memory, whose remedies are not all here."""
+    try:
+        yield
+    except ValueError as no:
+        raise ValueError(
+            f"{no}. Only the fit in memory takes shrinkage or smoothing: for "
+            "many rows leave features out"
+        ) from None
+
+
 def _estimated(n, mu, Sigma):
     """The model, or the refusal of a singular Sigma that fits in memory have:
     of too few rows, or of a feature that is constant but for rounding."""
-    covariance.enough_rows(n, mu.shape[1], shared=Sigma.ndim == 2)
-    covariance.estimated(Sigma, mu)
+    with _only_leaving_out():
+        covariance.enough_rows(n, mu.shape[1], shared=Sigma.ndim == 2)
+        covariance.estimated(Sigma, mu)
     return gaussian.model(n / n.sum(), mu, Sigma)
 
 
@@ -182,7 +196,8 @@ def fit_gaussian(X, t, K, *, progress=None):
     """pi_k = n_k / N, mu_k, var_k = S_k / n_k as naive_bayes.fit_gaussian."""
     n, mu, S = moments(X, t, K, progress, naive_bayes.moments)
     var = S / n[:, None]
-    naive_bayes.refuse_constants(mu, var, n)
+    with _only_leaving_out():
+        naive_bayes.refuse_constants(mu, var, n)
     return naive_bayes.gaussian(n / n.sum(), mu, var)
 
 
