@@ -148,6 +148,7 @@ def adf(Phi, t, *, alpha=1.0, order=None, likelihood=LOGISTIC):
     """
     Phi, t, alpha = _problem(Phi, t, alpha)
     order = validate.rows(order, len(t))
+    validate.fitted(likelihood, Likelihood, name="likelihood")
     m, S, log_Z = np.zeros(len(alpha)), np.diag(1 / alpha), []
     for n in order:
         g = S @ Phi[n]

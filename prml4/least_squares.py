@@ -154,6 +154,7 @@ def limit_weights(model):
 
     m and V are mean and covariance of x whatever its class. (D + 1, K).
     """
+    validate.fitted(model, gaussian.GaussianModel, name="model")
     K, D = model.mu.shape
     m = model.pi @ model.mu
     B = model.mu - m
@@ -178,11 +179,12 @@ def add_row(fit, phi, target):
 
     The weights after one more row, by Sherman and Morrison (1950).
     """
-    phi = validate.vector("phi", phi, len(fit.R), "column")
+    R = validate.fitted(fit, LeastSquaresFit).R
+    phi = validate.vector("phi", phi, len(R), "column")
     target = validate.finite("target", validate.real("target", target))
     if target.shape != (K := fit.W.shape[1:]):
         raise ValueError(f"target must have shape {K}; got {target.shape}")
-    direction = cho_solve((fit.R, False), phi)
+    direction = cho_solve((R, False), phi)
     miss = target - phi @ fit.W
     return fit.W + np.multiply.outer(direction, miss) / (1 + phi @ direction)
 
@@ -193,10 +195,11 @@ def far_limit(fit, e):
     The outputs no longer change along e, wherever phi and its target are: it
     is the minimiser of E(W) among the W with e^T W = 0.
     """
-    e = validate.vector("e", e, len(fit.R), "column")
+    R = validate.fitted(fit, LeastSquaresFit).R
+    e = validate.vector("e", e, len(R), "column")
     if not e.any():
         raise ValueError("e must be a direction; got zeros only")
-    direction = cho_solve((fit.R, False), e)
+    direction = cho_solve((R, False), e)
     return fit.W - np.multiply.outer(direction, e @ fit.W) / (e @ direction)
 
 
@@ -285,5 +288,6 @@ def fit_fisher(X, t, *, K=None, shrinkage=0.0):
 
 def project(fisher, X):
     """z_n = W^T (x_n - m), PRML (4.39) with the origin at the mean; (N, D')."""
-    X = validate.columns(X, len(fisher.mean), "X")
-    return (X - fisher.mean) @ fisher.W
+    mean = validate.fitted(fisher, FisherProjection, name="fisher").mean
+    X = validate.columns(X, len(mean), "X")
+    return (X - mean) @ fisher.W

@@ -415,3 +415,9 @@ def test_opposite_labels_of_one_row_leave_no_mean(alpha):
     p = ep.fit([[1.0], [1.0]], [0, 1], alpha=alpha)
     assert p.converged and p.m[0] == pytest.approx(0, abs=1e-10)
     assert 0 < p.S[0, 0] < 1 / alpha
+
+
+def test_filtering_names_what_is_no_likelihood():
+    """As the fit does."""
+    with pytest.raises(ValueError, match="likelihood must be a Likelihood"):
+        ep.adf(np.ones((2, 1)), [0, 1], likelihood="probit")

@@ -643,3 +643,18 @@ def test_residuals_are_orthogonal_to_the_columns(K, D, seed):
     slope = ls.gradient(fit.W, Phi, ls.one_hot(t))
     np.testing.assert_allclose(slope, 0, atol=1e-13 * scale)
     np.testing.assert_allclose(ls.outputs(fit.W, Phi).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ls.add_row(None, [1.0], [1.0]),
+        lambda: ls.far_limit(None, [1.0]),
+        lambda: ls.project(None, [[1.0]]),
+        lambda: ls.limit_weights(None),
+    ],
+)
+def test_what_is_no_fit_is_named(call):
+    """By its kind, and the kind that was expected."""
+    with pytest.raises(ValueError, match="must be a .*; got NoneType"):
+        call()

@@ -98,7 +98,7 @@ def adf(X, world, order=None):
 
     `order` lists the rows as they arrive. ln p(X) is near sum ln Z.
     """
-    X = validate.design(X, "X")
+    X, _ = validate.design(X, "X"), validate.fitted(world, World, name="world")
     m, v, log_Z = np.zeros(X.shape[1]), world.b, []
     for n in validate.rows(order, len(X)):
         step, _, m, v = tilted(X[n], m, v, world)
@@ -143,7 +143,7 @@ def fit(X, world, *, order=None, damping=1.0, tol=ep.TOL, max_iter=ep.SWEEPS):
 
     PRML 10.7.1: an `update` for every row, sweep after sweep.
     """
-    X = validate.design(X, "X")
+    X, _ = validate.design(X, "X"), validate.fitted(world, World, name="world")
     order = validate.permutation(order, len(X))
     damping = validate.damping(damping)
     tau, nu = np.zeros(len(X)), np.zeros(X.shape)

@@ -424,3 +424,11 @@ def test_second_moment_needs_the_variance_of_the_cavity():
     want = m_t @ m_t + 2 * v_t
     printed = v**2 * (high - low) / h + 2 * m_t @ m - m @ m
     assert printed + 2 * v == pytest.approx(want, rel=1e-8)
+
+
+@pytest.mark.parametrize("world", [None, 0.5, "World"])
+def test_a_world_is_a_world(world):
+    """Named before anything is computed."""
+    for infer in (clutter.fit, clutter.adf):
+        with pytest.raises(ValueError, match="world must be a World; got"):
+            infer(np.zeros((2, 1)), world)
