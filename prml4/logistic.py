@@ -201,6 +201,12 @@ def power_rate(c, k0=0.0, power=1.0):
     return lambda k: c / (k0 + k) ** power
 
 
+def _updates(tol, epochs, thin):
+    """tol > 0, and two whole numbers."""
+    epochs = validate.whole("epochs", epochs)
+    return validate.positive("tol", tol), epochs, validate.whole("thin", thin)
+
+
 def fit_sequential(
     Phi, t, *, rate, epochs, rng, w0=None, weights=None, thin=1, tol=1e-3
 ):
@@ -210,12 +216,9 @@ def fit_sequential(
     replacement, so that every step is unbiased for grad E / N.
     """
     E, t = problem(Phi, t, 0.0, None, weights)
-    N, M = E.Phi.shape
-    tol = validate.positive("tol", tol)
-    epochs = validate.whole("epochs", epochs)
-    thin = validate.whole("thin", thin)
+    tol, epochs, thin = _updates(tol, epochs, thin)
+    w, N = validate.vector_or_zeros("w0", w0, len(E.m0), "column"), len(t)
     c = np.ones(N) if weights is None else E.weights
-    w = validate.vector_or_zeros("w0", w0, M, "column")
     path, trace = [w], [E(w, order=1)[0]]
     for k, n in enumerate(rng.integers(N, size=epochs * N), start=1):
         y = 0.5 + 0.5 * tanh(0.5 * (E.Phi[n] @ w))  # sigma, quick for one
