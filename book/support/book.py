@@ -27,7 +27,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib.collections import PathCollection
 
-from support import figures, slides, svg
+from support import figures, slides
 
 # Okabe and Ito's palette, told apart by every common kind of colour vision
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -313,11 +313,8 @@ def slider(draw, values, *, label, alt, start=0, panels=1):
     said = [alt(v).strip() for v in values]
     if not all(said):
         raise ValueError("expected a sentence for every frame, got none")
-    refs = {}
-    frames = [
-        svg.marks(slides.frame(draw, v, panels, STYLE), refs) for v in values
-    ]
-    picture = svg.definitions(refs) + svg.layers(frames, start)
+    frames = [slides.frame(draw, v, panels, STYLE) for v in values]
+    picture = slides.picture(frames, start)
     page = slides.page(label, names, said, start, picture)
     if len(page) > 300_000:
         raise ValueError(

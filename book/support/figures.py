@@ -1,6 +1,7 @@
 """How a static figure is written down.
 
     page(fig, said)    the figure as one piece of HTML
+    cuts(fig)          where its columns of panels end
 
 Panels side by side become one SVG for each column: they stand in a row where
 there is room, and one below the other on a phone.
@@ -16,13 +17,7 @@ from support import svg
 
 LIMIT = 150_000  # characters
 NARROW = 150  # points; columns that are narrower stay in one picture
-REM = 16 / 100  # inches of a figure
 HEAVY = {PathCollection: 1500, QuadMesh: 1500, ContourSet: 20_000}
-_CSS = f"""<style>
-{svg.CSS}.prml-panels{{display:flex;flex-wrap:wrap;\
-justify-content:center}}
-.prml-panels svg{{min-width:0}}
-</style>"""
 
 
 def page(fig, said):
@@ -30,8 +25,8 @@ def page(fig, said):
     text = (
         '<div class="prml-picture prml-panels" role="img" '
         f'aria-label="{escape(said)}" '
-        f'style="max-width:{fig.get_figwidth() / REM:g}rem">\n'
-        f"{_CSS}\n{svg.named(_pictures(fig))}</div>"
+        f'style="max-width:{fig.get_figwidth() / svg.REM:g}rem">\n'
+        f"<style>\n{svg.CSS}</style>\n{svg.named(_pictures(fig))}</div>"
     )
     if len(text) > LIMIT:
         raise ValueError(
@@ -46,19 +41,10 @@ def _pictures(fig):
     for ax in fig.axes:
         _own_labels(ax)
         _dotted(ax)
-    fig.set_dpi(72)
-    fig.canvas.draw()
-    cuts, refs, text = _cuts(fig), {}, ""
-    panels = svg.panels(svg.drawing(fig), refs, len(cuts) - 1)
+    ends, refs = cuts(fig), {}
+    panels = svg.panels(svg.drawing(fig), refs, len(ends) - 1)
     panels[0].insert(0, svg.definitions(refs))
-    for a, b, marks in zip(cuts[:-1], cuts[1:], panels, strict=True):
-        wide = (b - a) / 72 / REM
-        room = f"flex:{wide:.1f} 1 {0.7 * wide:.1f}rem;"
-        room += f"max-width:{1.1 * wide:.1f}rem"
-        view = svg.rounded(f"{a:.6f} 0 {b - a:.6f} {72 * fig.get_figheight()}")
-        text += f'<svg viewBox="{view}" style="{room}">\n'
-        text += "".join(marks) + "</svg>\n"
-    return text
+    return svg.row(ends, 72 * fig.get_figheight(), map("".join, panels))
 
 
 def _own_labels(ax):
@@ -84,8 +70,10 @@ def _parts(artist):
     return sum(len(path.vertices) for path in artist.get_paths())
 
 
-def _cuts(fig):
+def cuts(fig):
     """Where columns of panels end, in points; names the panel of each axes."""
+    fig.set_dpi(72)
+    fig.canvas.draw()
     columns = []
     for ax in sorted(fig.axes, key=lambda ax: ax.get_window_extent().x0):
         box = ax.get_window_extent()
@@ -94,17 +82,15 @@ def _cuts(fig):
         columns[-1][0] = max(columns[-1][0], box.x1)
         columns[-1][1].append(ax)
     ends = [_ends(axes) for _, axes in columns]
-    cuts = [0.0, fig.get_figwidth() * 72]
-    cuts[1:1] = [
+    found = [0.0, fig.get_figwidth() * 72]
+    found[1:1] = [
         (a[1] + b[0]) / 2 for a, b in zip(ends[:-1], ends[1:], strict=True)
     ]
-    whole = (
-        min(b - a for a, b in zip(cuts[:-1], cuts[1:], strict=True)) < NARROW
-    )
+    whole = min(np.diff(found)) < NARROW
     for k, (_, axes) in enumerate(columns):
         for ax in axes:
             ax.set_gid(f"panel {0 if whole else k}")
-    return [cuts[0], cuts[-1]] if whole else cuts
+    return [found[0], found[-1]] if whole else found
 
 
 def _ends(axes):

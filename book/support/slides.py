@@ -1,7 +1,8 @@
 """How a slider picture is drawn and written down.
 
-    frame(draw, value, panels, style)    one drawing as matplotlib's SVG
-    page(label, names, said, ...)        all of them as one piece of HTML
+    frame(draw, value, panels, style)    matplotlib's SVG, where panels end
+    picture(frames, start)               all of them as SVG
+    page(label, names, said, ...)        and as one piece of HTML
 
 The HTML carries its own style and script, needs no identifiers but those of
 the picture, and shows its first picture where scripts do not run.
@@ -12,10 +13,9 @@ from html import escape
 
 import matplotlib.pyplot as plt
 
-from support import svg
+from support import figures, svg
 
 SIZE = (6.4, 3.8)  # inches of every drawing
-_VIEW = "0 0 460.8 273.6"  # the same in points
 PANEL = {  # steady margins, so that nothing jumps from frame to frame
     "figure.figsize": SIZE,
     "figure.constrained_layout.use": False,
@@ -57,7 +57,7 @@ _ON_INPUT = (
     "r.querySelectorAll('[data-f]').forEach("
     "g=>g.style.display=g.dataset.f==k?'':'none');"
     "this.setAttribute('aria-valuetext',v);q('output').textContent=v;"
-    "q('p').textContent=s;q('svg').setAttribute('aria-label',s)"
+    "q('p').textContent=s;q('[role=img]').setAttribute('aria-label',s)"
 )
 _STEP = (
     "const i=this.closest('.prml-slider').querySelector('input');"
@@ -102,13 +102,23 @@ def _scale(names):
 
 
 def frame(draw, value, panels, style):
-    """One frame as matplotlib's SVG."""
+    """One frame as matplotlib's SVG, and where its panels end."""
     with plt.rc_context(style | PANEL):
         fig, axes = plt.subplots(1, panels)
         draw(axes, value)
+        cuts = figures.cuts(fig)
         made = svg.drawing(fig)
         plt.close(fig)
-    return made
+    return made, cuts
+
+
+def picture(frames, start):
+    """All frames as SVG; panels side by side stack where there is no room."""
+    cuts, refs = frames[start][1], {}
+    held = [svg.panels(made, refs, len(cuts) - 1) for made, _ in frames]
+    columns = [svg.layers(panel, start) for panel in zip(*held, strict=True)]
+    columns[0] = svg.definitions(refs) + columns[0]
+    return svg.row(cuts, 72 * SIZE[1], columns)
 
 
 def page(label, names, said, start, picture):
@@ -125,8 +135,8 @@ def page(label, names, said, start, picture):
     return f"""<div class="prml-slider prml-picture" role="group" \
 aria-label="{label}">
 {_CSS}
-<svg viewBox="{_VIEW}" role="img" aria-label="{said[start]}">
-{svg.named(picture)}</svg>
+<span class="prml-panels" role="img" aria-label="{said[start]}">
+{svg.named(picture)}</span>
 <div><label>{label} <input type="range" min="0" max="{len(names) - 1}" \
 value="{start}" autocomplete="off" aria-valuetext="{names[start]}" \
 data-lm-suppress-shortcuts="true" oninput="{_ON_INPUT}"/>{_scale(names)}</label>

@@ -1,9 +1,10 @@
 """Matplotlib's SVG made small, steady and at home on light and dark pages.
 
     drawing(fig)         matplotlib's SVG, which knows how its words are aligned
-    marks(svg, refs)     one drawing as a list of compact SVG elements
+    panels(svg, refs, n) one drawing as lists of compact SVG elements
     layers(frames)       several drawings in one, shared elements written once
     definitions(refs)    the markers, clip paths and hatches they refer to
+    row(cuts, ...)       a picture for each column, side by side or stacked
     named(picture)       the picture with identifiers of its own
     variables(dark)      CSS for the colours of the page
     CSS                  the look of every picture: class prml-picture
@@ -45,6 +46,7 @@ _IDLE = {
     "text-anchor": "start",
 }
 BODY = 12  # px, the size of most words: 1em, which grows on a phone
+REM = 16 / 100  # inches of a drawing
 DOTS = 200  # per inch, of what is a picture of dots inside
 
 
@@ -63,7 +65,9 @@ body[data-jp-theme-light="false"] .prml-picture{{{variables(dark=True)}}}
 .prml-picture svg{{display:block;width:100%;height:auto;overflow:visible;\
 fill:currentColor;stroke-linejoin:round;font-size:{BODY}px}}
 @media(max-width:600px){{.prml-picture svg:only-of-type\
-{{font-size:{BODY + 2}px;--least:{BODY + 1.6}px}}}}
+{{font-size:{BODY + 2}px;--least:{BODY + 2}px}}}}
+.prml-panels{{display:flex;flex-wrap:wrap;justify-content:center}}
+.prml-panels svg{{min-width:0}}
 """
 
 
@@ -94,13 +98,11 @@ def _width(text, line):
     )[0]
 
 
-def marks(svg, refs):
-    """Elements of one drawing; `refs` collects what they refer to."""
-    return sum(panels(svg, refs, 1), [])
-
-
 def panels(svg, refs, count):
-    """Elements by the panel, the axes named "panel k", to which they belong."""
+    """Elements by the panel, the axes named "panel k", to which they belong.
+
+    `refs` collects what they refer to.
+    """
     root, ids = ET.fromstring(svg), {}
     for holder in root.iter():
         for node in holder if _name(holder) == "defs" else ():
@@ -121,6 +123,22 @@ def definitions(refs):
         for made, i in refs.items()
     )
     return f"<defs>{''.join(named)}</defs>\n"
+
+
+def row(cuts, height, columns):
+    """A picture for each column between two cuts, all in points.
+
+    Each is as wide as its share of the room, and goes below the one before
+    where there is little.
+    """
+    text = ""
+    for a, b, column in zip(cuts[:-1], cuts[1:], columns, strict=True):
+        wide = (b - a) / 72 / REM
+        room = f"flex:{wide:.1f} 1 {0.7 * wide:.1f}rem;"
+        room += f"max-width:{1.1 * wide:.1f}rem"
+        view = rounded(f"{a:.6f} 0 {b - a:.6f} {height}")
+        text += f'<svg viewBox="{view}" style="{room}">\n{column}</svg>\n'
+    return text
 
 
 def named(picture):

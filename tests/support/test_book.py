@@ -198,7 +198,7 @@ def test_first_picture_shows_without_scripts(start):
             hidden = g.get("style") == "display:none"
             assert hidden == (g.get("data-f") != str(start))
     assert page.find(".//input").get("value") == str(start)
-    assert page.find("svg").get("aria-label") == said(SLOPES[start])
+    assert page.find("span").get("aria-label") == said(SLOPES[start])
     assert page.find("p").text == said(SLOPES[start])
 
 
@@ -261,7 +261,11 @@ def test_panels_are_given_as_an_array():
         for ax in axes:
             sigmoids(ax, k)
 
-    assert "4 frames" in repr(make(both, panels=2))
+    output = make(both, panels=2)
+    assert "4 frames" in repr(output)
+    pictures = page_of(output).findall("span/svg")
+    frames = [{g.get("data-f") for g in p.iter("g")} - {None} for p in pictures]
+    assert frames == [{"0", "1", "2", "3"}] * 2
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ document.addEventListener("DOMContentLoaded", () => {
 
   // a box that scrolls sideways can be reached and scrolled by keyboard, and
   // fades where it goes on
-  const wide = ":is(pre, .text_html, .attempt, mjx-container, span.math," +
-    " .pst-scrollable-table-container)";
+  const wide = ":is(pre, .text_html:not(:has(.prml-panels)), .attempt," +
+    " mjx-container, span.math, .pst-scrollable-table-container)";
   const look = boxes => {
     // all is read before anything is written: one layout, not hundreds
     const read = boxes.map(box =>
