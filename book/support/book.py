@@ -17,6 +17,7 @@ Every output has a plain text of its own, so a notebook compared with its
 stored outputs turns red when a picture goes stale.
 """
 
+import ast
 import inspect
 import re
 from dataclasses import dataclass, field
@@ -244,14 +245,52 @@ def show(fig):
 
 
 def source(*functions):
-    """The source of library functions, docstring included, as Markdown."""
+    """The source of library functions as Markdown, docstring included.
+
+    Without what only looks at the arguments: a reader wants the method.
+    """
     blocks, names = [], []
     for function in functions:
         code = inspect.getsource(function).strip()
         name = f"{function.__module__}.{function.__qualname__}"
         names.append(f"{name} ({len(code.splitlines())} lines)")
-        blocks.append(f"```python\n{code}\n```")
+        blocks.append(f"```python\n{_unguarded(code)}\n```")
     return Output("\n".join(names), {"text/markdown": "\n\n".join(blocks)})
+
+
+def _unguarded(code):
+    """A function without statements that put arguments through validate.
+
+    One that fills in for None stays, or the rest would not be understood.
+    """
+    lines, (thing,) = code.splitlines(), ast.parse(code).body
+    known = {"_", *_arguments(thing)}
+    for node in thing.body[::-1]:
+        parts = list(ast.walk(node))
+        calls = [ast.unparse(n.func) for n in parts if isinstance(n, ast.Call)]
+        names = [n for n in parts if isinstance(n, ast.Name)]
+        stored = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+        if (
+            isinstance(node, ast.Assign | ast.Expr)
+            and any(call.startswith("validate.") for call in calls)
+            and all(call.startswith(("validate.", "len")) for call in calls)
+            and stored <= known
+        ):
+            del lines[node.lineno - 1 : node.end_lineno]
+    return "\n".join(lines)
+
+
+def _arguments(thing):
+    """Names of a function's arguments, but those that are None if not given."""
+    if not isinstance(thing, ast.FunctionDef):
+        return set()
+    told = thing.args
+    late = zip(told.args[::-1], told.defaults[::-1], strict=False)
+    pairs = [*late, *zip(told.kwonlyargs, told.kw_defaults, strict=True)]
+    absent = {
+        n.arg for n, value in pairs if value and ast.unparse(value) == "None"
+    }
+    return {n.arg for n in told.args + told.kwonlyargs} - absent
 
 
 def _html(text):

@@ -37,17 +37,6 @@ class Drawn(NamedTuple):
     standard_error: float
 
 
-def _gaussian(mean, root):
-    """mean (M,) and root (M, M) of N(mean, root root^T), both finite."""
-    mean, root = validate.real("mean", mean), validate.real("root", root)
-    if mean.ndim != 1 or root.shape != (len(mean), len(mean)):
-        raise ValueError(
-            "mean must be (M,) and root must be (M, M); got shapes "
-            f"{mean.shape} and {root.shape}"
-        )
-    return validate.finite("mean", mean), validate.finite("root", root)
-
-
 # Importance sampling.
 
 
@@ -57,7 +46,7 @@ def importance(rng, n, log_f, mean, root, *, nu=7):
     T is Student's t with nu degrees of freedom about `mean`, with the scale
     matrix root root^T: its tails are longer than those of a Gaussian.
     """
-    mean, root = _gaussian(mean, root)
+    mean, root = validate.gaussian(mean, root)
     n, nu = validate.whole("n", n), validate.positive("nu", nu)
     M = len(mean)
     g = rng.chisquare(nu, size=n) / nu
@@ -96,7 +85,7 @@ def elliptical(log_l, mean, root, rng, n, *, burn=200, thin=1):
 
     Starts at the mean, forgets `burn` steps, keeps every thin-th.
     """
-    mean, root = _gaussian(mean, root)
+    mean, root = validate.gaussian(mean, root)
     n, burn = validate.whole("n", n, 0), validate.whole("burn", burn, 0)
     thin = validate.whole("thin", thin, 1)
     w, level = np.zeros(len(mean)), float(log_l(mean))

@@ -414,6 +414,17 @@ def whole(name, value, least=1):
     return found
 
 
+def gaussian(mean, root):
+    """mean (M,) and root (M, M) of N(mean, root root^T), both finite."""
+    mean, root = real("mean", mean), real("root", root)
+    if mean.ndim != 1 or root.shape != (len(mean), len(mean)):
+        raise ValueError(
+            "mean must be (M,) and root must be (M, M); got shapes "
+            f"{mean.shape} and {root.shape}"
+        )
+    return finite("mean", mean), finite("root", root)
+
+
 def stopping(tol, max_iter):
     """When a way down ends: tol > 0 and a number of steps, as keywords."""
     most = whole("max_iter", max_iter)

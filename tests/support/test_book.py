@@ -312,6 +312,21 @@ def test_source_is_a_python_fence_with_its_docstring():
     assert lines[1].startswith("support.slides.page")
 
 
+def test_source_leaves_out_what_only_looks_at_the_arguments():
+    """Not what fills in for None, nor what is the method."""
+    code = [
+        "def f(X, t, m0=None, *, n=3):",
+        "    X, t = validate.rows(X, len(t)), validate.labels(t)",
+        "    validate.finite('t', t)",
+        "    n = validate.whole('n', n)",
+        "    m0 = validate.vector_or_zeros('m0', m0)",
+        "    ones = validate.labels(t)",
+        "    X = np.sum(validate.rows(X))",
+        "    return X @ m0 - n",
+    ]
+    assert book._unguarded("\n".join(code)).splitlines() == code[:1] + code[4:]
+
+
 def test_table_names_its_columns_and_rows():
     """Scopes for screen readers, a caption, escaped cells, aligned text."""
     rows = [["Newton", 7], ["descent & luck", 4000]]
