@@ -51,6 +51,35 @@ def grid_moments(C, t, likelihood):
 
 
 @BOTH
+@pytest.mark.parametrize("variance", [1e-3, 0.3, 4.0])
+@pytest.mark.parametrize("method", ["accelerated", "parallel", "sequential"])
+def test_moments_match_at_the_end_and_not_before(
+    problem, likelihood, variance, method
+):
+    """Of each tilted distribution; a search that has arrived ends."""
+    x, _, t = problem
+    C = kernel(x, variance=variance)
+    q = gp_ep.fit(C, t, likelihood=likelihood, method=method)
+    m, v = q.cavity_mean, q.cavity_variance
+    _, d1, d2 = likelihood.average(m, v, t)
+    sd = np.sqrt(q.variance)
+    np.testing.assert_allclose((m + v * d1 - q.mean) / sd, 0, atol=1e-8)
+    np.testing.assert_allclose(v * (1 + v * d2), q.variance, rtol=1e-8)
+    assert q.converged and np.all(np.array(q.trace[:-1]) > q.trace[-1])
+
+
+def test_sweeps_leave_what_they_began_with(problem):
+    """The sites of q, and those that are given to posterior."""
+    _, C, t = problem
+    tau, nu = np.full(12, 0.5), np.linspace(-1, 1, 12)
+    q = gp_ep.posterior(C, tau, nu)
+    assert not np.shares_memory(q.tau, tau) and not np.shares_memory(q.nu, nu)
+    next(gp_ep.sequential(C, t, LOGISTIC.average, q))
+    np.testing.assert_array_equal(q.tau, tau)
+    np.testing.assert_array_equal(q.nu, nu)
+
+
+@BOTH
 @pytest.mark.parametrize("variance", [1e-6, 0.3, 3.0, 50.0])
 def test_one_observation_is_exact(likelihood, variance):
     """With one site the tilted distribution is the posterior itself."""
