@@ -192,19 +192,27 @@ def shift_prior(P, old, new):
     P, _ = predictions(P, np.zeros(len(P)))
     K = P.shape[1]
     old, new = (validate.probabilities("prior", p, K) for p in (old, new))
-    joint = P * (new / old)
+    return _shifted(P, new / old)
+
+
+def _shifted(P, r):
+    """p(C_k|x) r_k / sum_j p(C_j|x) r_j, r_k >= 0."""
+    joint = P * r
     return joint / joint.sum(axis=1, keepdims=True)
 
 
 def estimate_prior(P, old, *, tol=1e-10, max_iter=10_000):
     """q = argmax sum_n ln sum_k q_k p_nk / old_k, by EM; Saerens et al. (2002).
 
-    No labels are needed. A class that is absent makes it slow.
+    No labels are needed. A class that is absent makes it slow; one to which no
+    row gives anything has q_k = 0.
     """
-    q = np.array(validate.real("prior", old))
+    P, _ = predictions(P, np.zeros(len(P)))
+    old = validate.probabilities("prior", old, P.shape[1])
     tol, max_iter = validate.stopping(tol, max_iter).values()
+    q = old
     for _ in range(max_iter):
-        before, q = q, shift_prior(P, old, q).mean(axis=0)
+        before, q = q, _shifted(P, q / old).mean(axis=0)
         if np.abs(q - before).max() <= tol:
             return q
     warnings.warn(

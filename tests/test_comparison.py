@@ -259,6 +259,16 @@ def test_prior_of_an_absent_class_does_not_settle(rng):
             comparison.shift_prior(P, [0.5, 0.5], bad)
 
 
+@pytest.mark.parametrize("little", [0.0, 1e-200])
+def test_a_class_that_no_row_believes_in_gets_the_prior_zero(little):
+    """Its share is rounded to 0 by the second step, which is no bad prior."""
+    P = np.array([[0.6, 0.4, little], [0.2, 0.8, little], [0.9, 0.1, little]])
+    old = np.array([0.3, 0.3, 0.4])
+    found = comparison.estimate_prior(P, old)
+    two = comparison.estimate_prior(P[:, :2], [0.5, 0.5])
+    np.testing.assert_allclose(found, np.r_[two, 0], atol=1e-8)
+
+
 # Held-out rows.
 
 
