@@ -57,6 +57,11 @@ def _one(name, estimator):
     return validate.number(name, value, lambda x: x == x, "be one number")
 
 
+def _penalties(estimator, M):
+    """alpha (M,) for M - 1 features, and 0 for the constant before them."""
+    return np.append(0.0, np.full(M - 1, _one("alpha", estimator)))
+
+
 class _Classifier(ClassifierMixin, BaseEstimator):
     """Labels become numbers and back; `_learn` fits, `_proba` predicts."""
 
@@ -132,7 +137,7 @@ class _Linear(_Classifier):
 
     def _options(self, Phi, weights):
         """Of a fit: alpha for the features, 0 for the constant."""
-        alpha = np.append(0.0, np.full(Phi.shape[1] - 1, _one("alpha", self)))
+        alpha = _penalties(self, Phi.shape[1])
         return {"alpha": alpha, "weights": weights, "max_iter": self.max_iter}
 
 
@@ -229,7 +234,7 @@ class MultinomialNaiveBayes(_Classifier):
 class LeastSquares(_Classifier):
     """Regression on one-of-K targets, `least_squares.fit`: no probabilities.
 
-    alpha  penalty on the weights of the features
+    alpha  penalty on the weights of the features, but for the constant's
     """
 
     predict_proba = property(doc="Not offered: outputs are no probabilities.")
@@ -250,7 +255,8 @@ class LeastSquares(_Classifier):
         return self.classes_[least_squares.predict(self.model_, Phi)]
 
     def _learn(self, X, t):
-        return least_squares.fit(data.with_bias(X), t, alpha=self.alpha)
+        Phi = data.with_bias(X)
+        return least_squares.fit(Phi, t, alpha=_penalties(self, Phi.shape[1]))
 
 
 class Logistic(_Linear):
@@ -378,8 +384,8 @@ class GaussianProcessLaplace(_Classifier):
                 kernel, X, inference, theta, max_iter=self.max_iter
             )
             theta, self.n_iter_ = best.theta, max(len(best.trace) - 1, 1)
-        self.X_, self.theta_ = X, theta
         fit = self._chapter.fit(kernel(theta, X), t, likelihood=likelihood)
+        self.X_, self.theta_ = X.copy(), np.array(theta, float)
         self.log_evidence_ = fit.log_evidence
         return fit
 

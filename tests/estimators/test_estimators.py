@@ -103,6 +103,35 @@ def test_a_pickled_estimator_predicts_the_same(estimator, tumours):
         again.predict(X[X.columns[::-1]])
 
 
+@pytest.mark.parametrize("estimator", EVERY, ids=NAMES)
+def test_what_is_done_to_the_rows_later_changes_no_prediction(estimator, rng):
+    """A Gaussian process needs its rows again, and theta: its own copies."""
+    X, y = np.abs(rng.standard_normal((40, 2))), np.arange(40) % 2
+    X[:, 0] += y
+    new, model = X[:5] + 0.1, clone(estimator)
+    if "Process" in type(model).__name__:
+        model.set_params(theta=np.zeros(2), optimise=False)
+    before = model.fit(X, y)
+    known = getattr(before, "decision_function", None) or before.predict_proba
+    first = known(new)
+    X[:], y[:] = 0.0, 0
+    if "Process" in type(model).__name__:
+        model.theta[:] = 3.0
+    np.testing.assert_array_equal(known(new), first)
+
+
+@pytest.mark.parametrize("name", ["LeastSquares", "Logistic", "Softmax"])
+def test_a_penalty_does_not_ask_where_zero_is(name, rng):
+    """It never acts on the constant's weight: inputs may be shifted."""
+    X, y = rng.standard_normal((40, 2)), np.arange(40) % 2
+    fits = [getattr(estimators, name)(alpha=10.0).fit(X + s, y) for s in (0, 9)]
+    face = "decision_function" if name == "LeastSquares" else "predict_proba"
+    one, two = (
+        getattr(f, face)(X + s) for f, s in zip(fits, (0, 9), strict=True)
+    )
+    np.testing.assert_allclose(one, two, rtol=1e-6)
+
+
 def test_the_faces_are_those_of_the_chapters(tumours):
     """Probabilities equal those of the chapter's functions, to rounding."""
     X, y = tumours[0].to_numpy(), tumours[1]
