@@ -19,7 +19,7 @@ from scipy.integrate import quad
 from prml4.models.data import with_bias
 from prml4.numerics import validate
 from prml4.numerics.result import Result
-from prml4.numerics.special import logit, normal_pdf
+from prml4.numerics.special import normal_pdf
 
 # Hyperplanes.
 
@@ -125,6 +125,12 @@ def threshold(L):
 
     A mistake must cost more than the right decision.
     """
+    c, d = _prices(L)
+    return float(c / (c + d))
+
+
+def _prices(L):
+    """c and d of `threshold`, both > 0: what each mistake costs."""
     L = validate.design(L, "L")
     if L.shape != (2, 2):
         raise ValueError(f"L must have shape (2, 2); got {L.shape}")
@@ -134,15 +140,19 @@ def threshold(L):
             "L must make each mistake dearer than the right decision; got "
             f"L_01 - L_00 = {c:g} and L_10 - L_11 = {d:g}"
         )
-    return float(c / (c + d))
+    return c, d
 
 
 def shifted(w, L):
-    """w_0 - ln(p* / (1 - p*)): if y is the log odds, y > 0 now obeys L."""
+    """w_0 - ln(p* / (1 - p*)): if y is the log odds, y > 0 now obeys L.
+
+    p* / (1 - p*) = c / d, which is not rounded where p* is almost 1.
+    """
     w = np.array(validate.real("w", w))
     if w.ndim != 1 or not w.size:
         raise ValueError(f"w must be one vector; got shape {w.shape}")
-    w[0] -= logit(threshold(L))
+    c, d = _prices(L)
+    w[0] -= np.log(c) - np.log(d)
     return w
 
 
@@ -210,14 +220,18 @@ def risk(decisions, joint, edges, L=None):
             "decisions must be one for each interval between edges; got "
             f"{len(decisions)} decisions and {len(edges)} edges"
         )
-    return _integral(lambda i, costs: costs[decisions[i]], joint, edges, L)
+    with np.errstate(all="ignore"):
+        K = np.shape(joint(edges[-1]) if L is None else L)[-1]
+    j = validate.labels(decisions, len(decisions), K, "decisions")
+    return _integral(lambda i, costs: costs[j[i]], joint, edges, L)
 
 
 def bayes_risk(joint, edges, L=None):
     """integral of min_j sum_k p(x, C_k) L_kj dx, PRML (1.80)-(1.81).
 
     The integrals go from edge to edge: put edges where the decision changes,
-    and the first and last at infinity (quadrature from -1e6 misses a bell).
+    and the first and last at infinity (quadrature from -1e6 misses a bell,
+    and then nobody asks whether the total probability is 1).
     """
     return _integral(lambda i, costs: costs.min(), joint, edges, L)
 
@@ -235,10 +249,25 @@ def _integral(cost, joint, edges, L):
         p = joint(x)
         return cost(i, p.sum() - p if L is None else p @ L)
 
-    return sum(
-        quad(f, *ends, args=(i,), epsabs=1e-13, epsrel=1e-11, limit=400)[0]
-        for i, ends in enumerate(pairwise(edges))
-    )
+    _all_of_it(joint, edges)
+    return sum(_quad(f, ends, i) for i, ends in enumerate(pairwise(edges)))
+
+
+def _quad(f, ends, *more):
+    """int f(x, ...) dx between two ends."""
+    return quad(f, *ends, args=more, epsabs=1e-13, epsrel=1e-11, limit=400)[0]
+
+
+def _all_of_it(joint, edges):
+    """A ValueError if edges from -inf to inf hide a narrow bell from `quad`."""
+    if np.isfinite(edges[0]) or np.isfinite(edges[-1]):
+        return
+    mass = sum(_quad(lambda x: joint(x).sum(), e) for e in pairwise(edges))
+    if not abs(mass - 1) < 1e-6:
+        raise ValueError(
+            "joint must have total probability 1 from -inf to inf; quadrature "
+            f"found {mass:.6g}: put an edge on each side of every bell"
+        )
 
 
 def pushed(joint, inverses, slope):

@@ -234,6 +234,29 @@ def test_the_bayes_error_of_two_bells():
         assert error >= best - 1e-12
 
 
+def test_a_bell_that_quadrature_overlooks_is_missed():
+    """Far from the edges for its width: every mistake was made, for nothing."""
+    joint = sep.normals([0.5, 0.5], [-40, 40], [0.1, 0.1])
+    for L in (None, 1 - np.eye(2)):
+        with pytest.raises(ValueError, match="put an edge on each side"):
+            sep.risk([1, 0], joint, [-np.inf, 0, np.inf], L)
+    with pytest.raises(ValueError, match="quadrature found 0:"):
+        sep.bayes_risk(joint, [-np.inf, 0, np.inf], np.ones((2, 1)))
+    edges = [-np.inf, -41, -39, 0, 39, 41, np.inf]
+    assert sep.risk([1, 1, 1, 0, 0, 0], joint, edges) == pytest.approx(1)
+    assert sep.bayes_risk(BELLS, [-np.inf, 0, np.inf]) == pytest.approx(
+        ndtr(-1), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("decisions", [[0, -1], [0, 2], [0, 0.5]])
+def test_a_decision_is_one_of_those_there_are(decisions):
+    """-1 was taken for the last."""
+    for L in (None, np.ones((2, 2))):
+        with pytest.raises(ValueError, match="decisions must hold"):
+            sep.risk(decisions, BELLS, [-9, 0, 9], L)
+
+
 def test_risks_with_losses():
     """L_01 = 1, L_10 = 5: the cut is at -ln(5)/2, errors are weighted."""
     L, c = np.array([[0.0, 1.0], [5.0, 0.0]]), -np.log(5) / 2
@@ -422,6 +445,16 @@ def test_widths_are_positive(sigma):
     """A negative width would be a negative density."""
     with pytest.raises(ValueError, match="sigma must be > 0"):
         sep.normals([0.5, 0.5], [-1, 1], sigma)
+
+
+@pytest.mark.parametrize("price", [1e8, 1e16, 1e20])
+def test_a_price_beyond_all_measure_shifts_by_its_logarithm(price):
+    """p* is rounded to 1, whose log odds are infinite; c / d is not."""
+    L = np.array([[0, price], [1, 0]])
+    w = sep.shifted([0.0, 1.0], L)
+    np.testing.assert_allclose(w, [-np.log(price), 1], rtol=1e-15)
+    cheap = sep.shifted([0.0, 1.0], L.T)
+    np.testing.assert_allclose(cheap, [np.log(price), 1], rtol=1e-15)
 
 
 @pytest.mark.parametrize("w", [[], 1.0, [[1, 2], [3, 4]]])
