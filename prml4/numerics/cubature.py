@@ -23,6 +23,7 @@ FALL = 12.0  # e^-12 tol of the peak is nothing
 LIMITS = {1: 4096, 2: 1024, 3: 160}  # nodes in each direction, at most
 BLOCK = 2**12  # nodes worked on at once
 APART = 10.0  # deviations of q between places where modes are looked for
+RIM = 0.02  # share of the box, or a node, that must hold next to nothing
 
 
 class TooCoarse(ArithmeticError):
@@ -97,6 +98,7 @@ def integrate(log_f, q, *, tol=1e-11):
         new = _sums(log_g, ends, n, fall)
         moved = max(float(norm(new[k] - old[k])) for k in range(3))
     log_Z, mean, C, z, p = new
+    _within(ends, n, z, p, tol)
     log_Z = float(log_Z) - float(np.log(np.diag(q.cholesky)).sum())
     w = q.mode + z @ T
     return Dense(log_Z, q.mode + mean @ T, T.T @ C @ T, moved, w, p)
@@ -136,11 +138,32 @@ def _box(log_g, M, fall):
             axes[j] = ends[j, [k]]
             face = np.max(log_g(nodes(axes)))
             top = max(top, face)
-            alive[j, k] = face > top - fall
+            alive[j, k] = face > top - fall - _pull(ends[j, k], M)
         if not alive.any():
             return ends
         ends = np.where(alive, 1.25 * ends, ends)
     raise TooCoarse("f does not fall: it cannot be normalised on a grid")
+
+
+def _pull(z, M):
+    """By how much E|z|^2 makes a place count for more, far from q."""
+    return np.maximum((M + 2) * np.log(np.maximum(np.abs(z), 1)) - FALL, 0)
+
+
+def _within(ends, n, z, p, tol):
+    """TooCoarse unless E|z|^2 comes from within the box, to tol.
+
+    A ridge may have gone through a face between the places looked at.
+    """
+    middle, half = ends.mean(axis=1), np.ptp(ends, axis=1) / 2
+    inside = np.abs(z - middle) <= (1 - max(RIM, 1.5 / n)) * half
+    rim = ~inside.all(axis=1)
+    held = float(p[rim] @ np.sum(z[rim] ** 2, axis=1))
+    if held > tol:
+        raise TooCoarse(
+            f"the rim of the grid holds {held:.1e} of E|z|^2, more than "
+            f"{tol:.1e}: f goes on beyond it"
+        )
 
 
 def _sums(log_g, ends, n, fall):
@@ -154,7 +177,7 @@ def _sums(log_g, ends, n, fall):
     p = np.exp(value - top)
     total = p.sum()
     cell = np.prod((ends[:, 1] - ends[:, 0]) / n)
-    kept = value > top - fall
+    kept = value > top - fall - _pull(np.abs(z).max(axis=1), z.shape[1])
     z, p = z[kept], p[kept] / total
     mean = p @ z
     C = (z - mean).T @ ((z - mean) * p[:, None])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import integrate
+from scipy import integrate, stats
 
 from prml4 import laplace
 from prml4.numerics import cubature, special
@@ -157,3 +157,27 @@ def test_a_mode_half_way_between_the_places_looked_at_is_seen(M, lower):
     found = cubature.integrate(log_f, q, tol=1e-6)
     true = np.log1p(np.exp(-lower)) + 0.5 * M * np.log(2 * np.pi)
     assert abs(found.log_evidence - true) < 1e-6
+
+
+@pytest.mark.parametrize(("bend", "tol"), [(2.0, 1e-11), (5.0, 1e-3)])
+def test_a_ridge_that_leaves_through_a_face_is_named(bend, tol):
+    """It went between the places looked at: variances 2% too small."""
+
+    def banana(w):
+        return -0.5 * (w[:, 0] ** 2 + (w[:, 1] - bend * w[:, 0] ** 2) ** 2)
+
+    q = laplace.at_mode([0.0, 0.0], 0.0, np.eye(2))
+    with pytest.raises(cubature.TooCoarse, match="rim of the grid"):
+        cubature.integrate(banana, q, tol=tol)
+
+
+@pytest.mark.parametrize(("nu", "tol"), [(5, 1e-6), (7, 1e-6), (10, 1e-11)])
+def test_long_tails_have_their_share_of_the_variance(nu, tol):
+    """Student's t: e^-fall of the peak far out was cut off, 1e-4 for nu = 4."""
+    q = laplace.at_mode([0.0], 0.0, [[1.0]])
+    found = cubature.integrate(
+        lambda w: stats.t(nu).logpdf(w[:, 0]), q, tol=tol
+    )
+    assert found.covariance[0, 0] == pytest.approx(nu / (nu - 2), abs=tol)
+    with pytest.raises(cubature.TooCoarse, match="move by"):
+        cubature.integrate(lambda w: stats.t(4).logpdf(w[:, 0]), q, tol=tol)
