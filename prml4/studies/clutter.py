@@ -35,9 +35,11 @@ class World:
     b: float = 100.0
 
     def __post_init__(self):
-        validate.number("w", self.w, lambda w: 0 <= w < 1, "lie in [0, 1)")
+        w = validate.number("w", self.w, lambda w: 0 <= w < 1, "lie in [0, 1)")
+        object.__setattr__(self, "w", w)
         for name in "ab":
-            validate.positive(name, getattr(self, name))
+            value = validate.positive(name, getattr(self, name))
+            object.__setattr__(self, name, value)
 
 
 # The exact model.

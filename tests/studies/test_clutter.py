@@ -432,3 +432,13 @@ def test_a_world_is_a_world(world):
     for infer in (clutter.fit, clutter.adf):
         with pytest.raises(ValueError, match="world must be a World; got"):
             infer(np.zeros((2, 1)), world)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.float32])
+def test_a_world_counts_in_double_precision(X, kind):
+    """2 a = 200 overflowed, and ln 0.4 was that of a rounded number."""
+    given = {"w": kind(0.4), "a": kind(100), "b": kind(100)}
+    plain = clutter.World(**{name: float(v) for name, v in given.items()})
+    q, p = clutter.adf(X, clutter.World(**given)), clutter.adf(X, plain)
+    assert q.log_evidence == p.log_evidence and q.S == p.S
