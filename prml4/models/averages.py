@@ -458,9 +458,11 @@ def _gaussians(mu, C):
     if not (np.isfinite(mu).all() and np.isfinite(C).all()):
         raise ValueError("mu and C must be finite; got NaN or infinity")
     low = np.linalg.eigvalsh(C)
-    if np.any(low[:, 0] < -1e-9 * (1 + np.abs(low[:, -1]))):
+    gap = np.abs(C - C.swapaxes(1, 2)).max(axis=(1, 2))
+    if np.any(np.minimum(low[:, 0], -gap) < -1e-9 * (1 + np.abs(low[:, -1]))):
         raise ValueError(
-            f"C must be covariances; got an eigenvalue of {low.min():.3g}"
+            f"C must be covariances; got an eigenvalue of {low.min():.3g} and "
+            f"a gap of {gap.max():.3g} to C^T"
         )
     return mu, C
 

@@ -66,7 +66,7 @@ def quadrature(C, t, likelihood, *, reach=9.0, step=0.1):
     _, L = known(C, len(C))
     t = validate.binary_targets(t, len(C))
     z = cubature.lattice(len(C), reach, step)
-    if C.max() > 1 / step**2:
+    if step * np.sqrt(C.max()) > 1:
         raise ValueError(
             f"C must have variances of at most {1 / step**2:g}, 1 / step^2; "
             f"got {C.max():g}"
@@ -83,6 +83,8 @@ def importance(C, t, likelihood, mu, Sigma, rng, draws):
 
     ln p(t) = ln mean of the weights; its error by the delta method.
     """
+    C = validate.kernel_matrix(C)
+    t = validate.binary_targets(t, len(C))
     L, log_l = factor(C), log_likelihood(likelihood, t)
 
     def log_joint(F):

@@ -295,6 +295,7 @@ def test_draws_are_looked_at_and_worked_off_in_blocks(monkeypatch):
         ([[0.0, 1.0]], [np.eye(3)], r"got shapes \(1, 2\) and \(1, 3, 3\)"),
         ([[]], np.ones((1, 0, 0)), r"got shapes \(1, 0\) and \(1, 0, 0\)"),
         ([[0.0, 1.0]], [np.diag([1.0, -1.0])], "got an eigenvalue of -1"),
+        ([[0.0, 1.0]], [[[4.0, 3.0], [0.0, 4.0]]], "a gap of 3 to C"),
         ([[0.0, 1.0]], [1e8 * np.eye(2)], "grid over 2 activations is too"),
     ],
 )

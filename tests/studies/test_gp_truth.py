@@ -112,7 +112,7 @@ def test_four_values_are_too_many_for_a_grid():
 
 def test_quadrature_refuses_what_would_fall_between_its_nodes():
     """At variances of 1e4 the mean was off by 6e-4 of a deviation."""
-    for v in (90.0, 1e4):
+    for v in (90.0, 100.0, 1e4):
         C = np.array([[v]])
         if v > 100:
             with pytest.raises(ValueError, match="variances of at most 100"):
@@ -138,3 +138,17 @@ def test_quadrature_names_what_is_no_covariance(C, said):
         gp_truth.quadrature(C, np.ones(len(C)), PROBIT)
     with pytest.raises(ValueError, match="t must be in {0, 1}"):
         gp_truth.quadrature(np.eye(1), [np.nan], PROBIT)
+
+
+@pytest.mark.parametrize(
+    "C, t, said",
+    [
+        (np.eye(2), [1.0, -1.0], "t must be in {0, 1}"),
+        (np.eye(2), [1.0], r"t must have shape \(2,\)"),
+        (np.array([[1.0, 2.0], [2.0, 1.0]]), [1, 0], "positive semi-definite"),
+    ],
+)
+def test_sampling_names_what_is_no_problem(rng, C, t, said):
+    """Targets of -1 were taken for a likelihood of -3 f: ln p off by 0.03."""
+    with pytest.raises(ValueError, match=said):
+        gp_truth.importance(C, t, LOGISTIC, np.zeros(2), np.eye(2), rng, 100)
