@@ -25,8 +25,22 @@ from prml4.numerics.special import log_sigmoid, sigmoid, sigmoid_prime
 
 def log_odds(fit, Phi):
     """a = Phi w = ln p(C1|phi) / p(C2|phi), PRML (4.87)."""
-    w, Phi = validate.prediction(fit, Phi)
+    w, Phi = validate.prediction(_of_logistic(fit), Phi)
     return Phi @ w
+
+
+def _of_logistic(fit):
+    """The fit itself, or bare weights, if its a_n are log odds and all of a.
+
+    A ProbitFit or a GLMFit may have another likelihood, or an offset.
+    """
+    likelihood = getattr(getattr(fit, "link", fit), "likelihood", LOGISTIC)
+    if likelihood != LOGISTIC or np.any(getattr(fit, "offset", 0)):
+        raise ValueError(
+            "fit must be a logistic one without an offset; got a "
+            f"{type(fit).__name__}, whose chapter has functions of its own"
+        )
+    return fit
 
 
 def predict_proba(fit, Phi):
@@ -139,6 +153,7 @@ def problem(Phi, t, alpha, m0, weights, likelihood=LOGISTIC):
 
 def curvature(fit, Phi):
     """H(w) + A of a fit, its weights included, from its Phi."""
+    fit = _of_logistic(validate.fitted(fit, Fit))
     w, Phi = validate.prediction(fit, Phi)
     r = sigmoid_prime(Phi @ w)
     if fit.weights is not None:

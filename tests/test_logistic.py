@@ -1,5 +1,6 @@
 """prml4.logistic: error, gradient, Hessian, the fit and what can go wrong."""
 
+import pickle
 import subprocess
 import sys
 import tracemalloc
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brute, fmin
 
-from prml4 import glm, logistic, probit, softmax
+from prml4 import glm, irls, logistic, probit, softmax
 from prml4.models.data import challenger
 from prml4.models.dispersion import BERNOULLI
 from prml4.models.likelihoods import LOGISTIC
@@ -218,6 +219,31 @@ def test_standard_errors_are_those_of_the_inverse(data):
         logistic.log_odds_variance(fit, data[0], data[0]),
         [phi @ S @ phi for phi in data[0]],
     )
+
+
+def test_fits_of_other_models_are_not_read_as_log_odds(data):
+    """A probit's a = Phi w is no log odds; nor is a GLM's without its offset."""
+    Phi, t = data
+    here = logistic.predict_proba(logistic.fit(Phi, t), Phi)
+    same = [
+        probit.fit(Phi, t, likelihood=LOGISTIC),
+        glm.fit(Phi, t, glm.BERNOULLI),
+        pickle.loads(pickle.dumps(irls.fit_irls(Phi, t))),
+    ]
+    for fit in same:
+        np.testing.assert_allclose(logistic.predict_proba(fit, Phi), here, 1e-6)
+    others = [
+        probit.fit(Phi, t),
+        glm.fit(Phi, t, glm.GAUSSIAN),
+        glm.fit(Phi, t, glm.BERNOULLI, offset=1.0),
+    ]
+    for fit in others:
+        with pytest.raises(ValueError, match="fit must be a logistic one"):
+            logistic.predict_proba(fit, Phi)
+        with pytest.raises(ValueError, match="fit must be a logistic one"):
+            logistic.standard_errors(fit, Phi)
+    with pytest.raises(ValueError, match="fit must be a Fit; got ndarray"):
+        logistic.curvature(same[0].w, Phi)
 
 
 # When there is no answer.
