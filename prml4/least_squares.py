@@ -133,6 +133,8 @@ def _determined(Phi, names):
 
 def outputs(fit, Phi):
     """y(x_n) = W^T phi_n, PRML (4.14), of a fit or of W; no probabilities."""
+    if hasattr(fit, "W"):
+        validate.fitted(fit, LeastSquaresFit)
     W = validate.finite("W", validate.real("W", getattr(fit, "W", fit)))
     if W.ndim not in (1, 2):
         raise ValueError(f"W must be (M,) or (M, K); got shape {W.shape}")

@@ -35,6 +35,8 @@ BLOCK = 2**20  # bytes of Phi worked on at once where Hessians are formed
 
 def activations(fit, Phi):
     """a_nk = w_k^T phi_n, A = Phi W^T, PRML (4.105)."""
+    if hasattr(fit, "W"):
+        validate.fitted(fit, SoftmaxFit)
     W, Phi = validate.prediction(fit, Phi, "W", 2)
     return Phi @ W.T
 
@@ -393,7 +395,8 @@ def curvature(fit, Phi):
     W, Phi = validate.prediction(validate.fitted(fit, SoftmaxFit), Phi, "W", 2)
     T, order = _basis(fit.reference, len(W))
     any_t = np.zeros(len(Phi), int)  # H does not depend on the targets
-    problem = Problem(Phi, any_t, fit.weights, fit.alpha, T.T @ T)
+    weights = validate.observation_weights(fit.weights, len(Phi))
+    problem = Problem(Phi, any_t, weights, fit.alpha, T.T @ T)
     return problem((W[order[:-1]] - W[order[-1]]).ravel())[2]
 
 

@@ -222,7 +222,7 @@ def test_standard_errors_are_those_of_the_inverse(data):
 
 
 def test_fits_of_other_models_are_not_read_as_log_odds(data):
-    """A probit's a = Phi w is no log odds; nor is a GLM's without its offset."""
+    """A probit's a = Phi w is no log odds, nor a GLM's without its offset."""
     Phi, t = data
     here = logistic.predict_proba(logistic.fit(Phi, t), Phi)
     same = [

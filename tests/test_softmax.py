@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prml4 import logistic, softmax
+from prml4 import least_squares, logistic, softmax
 from prml4.numerics import newton
 from prml4.numerics.separation import (
     SeparableDataWarning,
@@ -606,6 +606,22 @@ def test_separated_classes_have_no_standard_errors():
         fit = softmax.fit(*blobs())
     with pytest.raises(ValueError, match="fit must have a minimum"):
         softmax.standard_errors(fit, blobs()[0])
+
+
+def test_weights_that_stand_the_other_way_round_are_not_taken(data):
+    """Regression on labels has W (M, K): for M = K = 3 no shape gives it away.
+
+    The errors of a weighted fit need all its rows.
+    """
+    Phi, t = data[0][:, :3], np.arange(len(data[0])) % 3
+    ours, theirs = softmax.fit(Phi, t), least_squares.fit(Phi, t)
+    with pytest.raises(ValueError, match="fit must be a SoftmaxFit; got Least"):
+        softmax.predict_proba(theirs, Phi)
+    with pytest.raises(ValueError, match="fit must be a LeastSquaresFit; got"):
+        least_squares.predict(ours, Phi)
+    half = softmax.fit(Phi, t, weights=np.ones(len(t)))
+    with pytest.raises(ValueError, match=r"weights must have shape \(9,\)"):
+        softmax.standard_errors(half, Phi[:9])
 
 
 def test_columns_that_are_nearly_alike_are_no_ray(rng):
