@@ -18,13 +18,16 @@ from prml4.numerics import newton, special, validate
 from prml4.numerics.result import Result
 from prml4.numerics.separation import complain
 
+EPS = np.finfo(float).eps
+
 
 class BoundaryError(ValueError):
     """No finite natural parameter has this mean of u."""
 
 
 class LostDigits(UserWarning):
-    """The mean of u lies so near the boundary that its rounding matters."""
+    """The mean of u lies so near the boundary that its rounding matters, or
+    large terms cancel, and leave their rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +45,22 @@ class Prior(Result):
 def log_density(family, x, eta):
     """log p(x|eta) = log h(x) + log g(eta) + eta^T u(x), PRML (2.194)."""
     x, eta = _observations(family, x), _natural(family, eta)
-    return family.log_h(x) + family.log_g(eta) + family.u(x) @ eta
+    g, u = family.log_g(eta), family.u(x)
+    terms = abs(g) + np.abs(u) @ np.abs(eta)
+    return _kept(family, family.log_h(x) + g + u @ eta, terms)
+
+
+def _kept(family, value, terms):
+    """A value or more, with a warning where the rounding of its terms shows."""
+    if np.any(EPS * terms > 1e-6 * (1 + np.abs(value))):
+        warnings.warn(
+            f"{family.name}: terms of {np.max(terms):.0e} cancel, and their "
+            "rounding is beyond the sixth digit of what is left; centre or "
+            "rescale the observations",
+            LostDigits,
+            stacklevel=3,
+        )
+    return value
 
 
 def from_mean(family, m):
@@ -98,8 +116,10 @@ def fit(family, x, prior=None):
 def divergence(family, eta, other):
     """KL(eta || other) = log g(eta) - log g(other) + (eta - other)^T E[u]."""
     eta, other = _natural(family, eta), _natural(family, other)
-    gap = (eta - other) @ family.mean(eta)
-    return family.log_g(eta) - family.log_g(other) + gap
+    d, m = eta - other, family.mean(eta)
+    g, h = family.log_g(eta), family.log_g(other)
+    terms = abs(g) + abs(h) + np.abs(d) @ np.abs(m)
+    return _kept(family, g - h + d @ m, terms)
 
 
 def scaled(family, s):
@@ -135,7 +155,8 @@ def log_posterior(family, x, W):
             f"{family.name}: W must have {1 + family.shape[2]} columns, the "
             f"bias and one per statistic; got shape {W.shape}"
         )
-    return special.log_softmax(W[:, 0] + u @ W[:, 1:].T)
+    terms = np.abs(W[:, 0]) + np.abs(u) @ np.abs(W[:, 1:]).T
+    return _kept(family, special.log_softmax(W[:, 0] + u @ W[:, 1:].T), terms)
 
 
 def fit_classes(family, x, t, prior=None):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
+from scipy.special import log_expit
 
 from prml4 import exponential_family as ef
 from prml4.models import families
@@ -136,6 +137,25 @@ def test_lost_digits_are_reported(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ef.fit(families.gaussian(), x + 1e3)
+
+
+@pytest.mark.parametrize("mu", [1e2, 1e4, 1e8])
+def test_digits_lost_in_sums_are_reported(mu):
+    """At 1e8 log g and eta^T u are 5e15: a divergence of 1/2 came out as 0."""
+    f, x = families.gaussian(), mu + np.array([0.0, 0.5, 3.0])
+    etas = [f.natural(m, 1.0) for m in (mu, mu + 1)]
+    W = ef.class_weights(f, etas, [0.5, 0.5])
+    asked = (
+        (lambda: ef.log_density(f, x, etas[0]), stats.norm.logpdf(x - mu)),
+        (lambda: ef.divergence(f, *etas), 0.5),
+        (lambda: ef.log_posterior(f, x, W)[:, 1], log_expit(x - mu - 0.5)),
+    )
+    for ask, right in asked:
+        if mu > 1e5:
+            with pytest.warns(ef.LostDigits, match="centre or rescale"):
+                ask()
+        else:
+            np.testing.assert_allclose(ask(), right, atol=1e-6)
 
 
 # Priors.
