@@ -14,37 +14,56 @@ PEER = {"linestyle": "", "color": book.GREY, "markerfacecolor": "none"}
 
 
 def picture(cells, at):
-    """Marks for what prml4 and its peers took, as multiples of the bound."""
+    """Marks for what prml4 and its peers took, as multiples of the bound.
+
+    Where a problem is a model and a task, each model has a panel of its own.
+    """
+    groups = {}
+    for cell in cells:
+        name = cell.get("model", "") if "task" in cell else ""
+        groups.setdefault(name, []).append(cell)
+    rows = [len(some) for some in groups.values()]
+    height = 0.75 + 0.23 * len(cells) + 0.35 * len(groups)
     with plt.rc_context(book.STYLE):
-        size = 6.4, 1.1 + 0.23 * len(cells)
-        fig, ax = plt.subplots(figsize=size)
-        for library, mark in MARKS.items():
-            found = [
-                (time / cell["bound"], row)
-                for row, cell in enumerate(cells)
-                for name, time in cell.get("peers", {}).items()
-                if time and name.split()[0] == library
-            ]
-            if found:
-                ax.plot(*zip(*found, strict=True), mark, label=library, **PEER)
-        ours = [cell["prml4"] / cell["bound"] for cell in cells]
-        ax.plot(ours, range(len(cells)), "o", color=book.INK, label="prml4")
-        ax.axvline(1, color=book.INK, linewidth=0.8)
-        ax.set(xscale="log", ylim=(len(cells) - 0.4, -0.6))
-        ax.set_yticks(range(len(cells)), [problem(cell) for cell in cells])
-        ax.tick_params(axis="y", length=0)
-        ax.grid(axis="y")
+        fig, axes = plt.subplots(
+            len(rows), 1, figsize=(6.4, height), height_ratios=rows,
+            sharex=True, squeeze=False,
+        )  # fmt: skip
+        for ax, (name, some) in zip(axes[:, 0], groups.items(), strict=True):
+            panel(ax, some)
+            ax.set_title(name)
         ax.set_xlabel("time, as a multiple of the bound", loc="right")
-        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=5,
-                  columnspacing=1, handletextpad=0.1)  # fmt: skip
+        axes[0, 0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=5,
+                          columnspacing=1, handletextpad=0.1)  # fmt: skip
         page = figures.page(fig, spoken(cells, at))
         plt.close(fig)
     return page
 
 
+def panel(ax, cells):
+    """A row for each problem: what the peers took, and what prml4 took."""
+    for library, mark in MARKS.items():
+        found = [
+            (time / cell["bound"], row)
+            for row, cell in enumerate(cells)
+            for name, time in cell.get("peers", {}).items()
+            if time and name.split()[0] == library
+        ]
+        if found:
+            ax.plot(*zip(*found, strict=True), mark, label=library, **PEER)
+    ours = [cell["prml4"] / cell["bound"] for cell in cells]
+    ax.plot(ours, range(len(cells)), "o", color=book.INK, label="prml4")
+    ax.axvline(1, color=book.INK, linewidth=0.8)
+    ax.set(xscale="log", ylim=(len(cells) - 0.4, -0.6))
+    ax.set_yticks(range(len(cells)), [problem(cell) for cell in cells])
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="y")
+
+
 def problem(cell):
     """What was done, with how many rows, columns and classes."""
-    words = [str(cell[key]) for key in ("model", "data", "task") if key in cell]
+    keys = ("data", "task") if "task" in cell else ("model", "data")
+    words = [str(cell[key]) for key in keys if key in cell]
     rows = f"{cell['N']:,}".replace(",", "\u202f")
     size = f"{rows} × {cell['D']}" if "D" in cell else f"N = {rows}"
     classes = f"K = {cell['K']}" if "K" in cell else ""
