@@ -34,10 +34,15 @@ def log_gaussian(z, log_root=0.0):
 def known(Sigma, D, K=None):
     """Sigma and L with Sigma = L L^T from given parameters; PRML (2.43).
 
-    (D, D), or also (K, D, D) if K is given; positive definite.
+    (D, D), or also (K, D, D) if K is given; positive definite, and symmetric
+    in units of the standard deviations, too.
     """
     shapes = [(D, D)] if K is None else [(D, D), (K, D, D)]
     Sigma = validate.symmetric("Sigma", Sigma, shapes)
+    var = np.diagonal(Sigma, axis1=-2, axis2=-1)
+    size = np.sqrt(np.where(var > 0, var, 1.0))
+    R = Sigma / size[..., None] / size[..., None, :]
+    validate.symmetric("Sigma, as correlations,", R, [R.shape])
     return Sigma, _factors(Sigma, np.zeros_like(Sigma[..., 0]), _indefinite)
 
 

@@ -23,7 +23,8 @@ from prml4.numerics.special import logsumexp
 def predict_observed(model, X, observed):
     """p(C_k|x_O) with p(x_O|C_k) = N(x_O|mu_kO, Sigma_kOO), PRML (2.98);
     (N, K). What is not observed may be NaN."""
-    X = validate.matrix(X, "X")
+    validate.fitted(model, gaussian.GaussianModel, name="model")
+    X = validate.width(X, model.mu.shape[1], "X")
     observed = validate.mask(observed, X.shape)
     if observed is None:
         return gaussian.predict_proba(model, X)

@@ -102,6 +102,12 @@ def test_the_first_culprit_is_named():
         (np.eye(3)[None], None, r"shape \(3, 3\); got \(1, 3, 3\)"),
         (np.eye(3)[None], 2, r"\(3, 3\) or \(2, 3, 3\); got \(1, 3, 3\)"),
         (np.tri(3), None, "symmetric"),
+        # a Cholesky factor; next to 1e18 half a covariance was no gap
+        (
+            np.diag([1e18, 1, 1]) + [[0, 0, 0], [9e8, 0, 0], [0, 0, 0]],
+            None,
+            "as correlations, must be symmetric; got a gap of 9.0e-01",
+        ),
         (np.eye(3) * np.nan, None, "finite"),
         ("a", None, "real numbers"),
     ],

@@ -53,6 +53,10 @@ def test_diagonal_covariances_make_it_naive_bayes(rng):
         incomplete.predict_observed(m, X, observed[:5])
     with pytest.raises(ValueError, match="finite"):
         incomplete.predict_observed(m, X * np.nan, observed)
+    with pytest.raises(ValueError, match="X must have D = 4 columns"):
+        incomplete.predict_observed(m, X[:, :3], observed[:, :3])
+    with pytest.raises(ValueError, match="model must be a GaussianModel"):
+        incomplete.predict_observed(nb, X, observed)
 
 
 # Missing labels.
