@@ -26,6 +26,8 @@ from prml4.numerics.newton import ROUNDING, Minimum, arrived
 from prml4.numerics.separation import between, complain, separated, settled
 from prml4.numerics.special import sigmoid, sigmoid_prime
 
+WIDE = 1e-6  # of the largest root of an r_n
+
 
 @dataclass(frozen=True, eq=False)
 class IRLSFit(logistic.Fit):
@@ -55,7 +57,9 @@ def weighted_least_squares(Phi, r, z, method="qr"):
     """argmin_w sum_n r_n (z_n - w^T phi_n)^2, PRML (4.99).
 
     "normal" solves Phi^T R Phi w = Phi^T R z, whose condition number is the
-    square of that of R^{1/2} Phi; "qr" factorises R^{1/2} Phi itself.
+    square of that of R^{1/2} Phi; "qr" factorises R^{1/2} Phi itself. If some
+    r_n are far below others the largest go first, or small ones are lost in
+    their rounding; Cox and Higham (1998).
     """
     if method not in ("qr", "normal"):
         raise ValueError(f'method must be "qr" or "normal"; got {method!r}')
@@ -66,6 +70,9 @@ def weighted_least_squares(Phi, r, z, method="qr"):
         raise LinAlgError("some r_n have underflowed to 0, or rows are few")
     if method == "normal":
         return cho_solve(cho_factor(A.T @ A), A.T @ b)
+    if root.min() < WIDE * root.max():
+        order = np.argsort(-r, kind="stable")
+        A, b = A[order], b[order]
     Q, R = qr(A, mode="economic")
     return solve_triangular(R, Q.T @ b)
 

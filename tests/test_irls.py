@@ -90,6 +90,29 @@ def test_qr_survives_conditioning_that_normal_equations_square(rng):
     assert lost[0] < 1e-8 and lost[1] > 1e2 * lost[0]
 
 
+def test_small_weights_count_beside_large_ones():
+    """Two rows of 1e16 times the strength of all others hold two of four
+    weights; the others came out to nine digits."""
+    rng = np.random.default_rng(3)
+    Phi, w = rng.standard_normal((30, 4)), np.array([1.0, -2.0, 0.5, 3.0])
+    r = np.r_[np.full(28, 1e-16), 1.0, 1.0]
+    found = irls.weighted_least_squares(Phi, r, Phi @ w)
+    np.testing.assert_allclose(found, w, rtol=1e-13)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 12, 14])
+def test_rows_of_unlike_weights_have_a_minimum(seed):
+    """From 1e-4 to 1e4: what small rows say was lost, and steps led nowhere."""
+    rng = np.random.default_rng([seed, 8])
+    Phi = np.c_[np.ones(25), 3 * rng.standard_normal((25, 5))]
+    t = (5 * rng.logistic(size=25) < Phi @ rng.standard_normal(6)) * 1.0
+    weights = 10 ** rng.uniform(-4, 4, 25)
+    best = logistic.fit(Phi, t, weights=weights)
+    found = irls.fit_irls(Phi, t, weights=weights)
+    assert best.converged and found.converged
+    assert found.error == pytest.approx(best.error, rel=1e-8)
+
+
 def test_fit_converges_quadratically(data):
     """The number of right digits doubles: e_{k+1} <= C e_k^2 at the end."""
     Phi, t = data
