@@ -627,6 +627,18 @@ def notebooks(root=ROOT):
     return [*chapters(root), *back_pages(root)]
 
 
+def asked_for(stems, root=ROOT):
+    """The notebooks of these stems or file names; all of them for none.
+
+    A name that no notebook has ends the run, which would find nothing wrong.
+    """
+    book = notebooks(root)
+    known = {name: c for c in book for name in (c.stem, c.name)}
+    if unknown := [stem for stem in stems if stem not in known]:
+        raise SystemExit(f"no notebook is called {', '.join(unknown)}")
+    return list(dict.fromkeys(map(known.get, stems))) or book
+
+
 def public_functions(path):
     """The public functions of a module, from its source alone."""
     tree = ast.parse(Path(path).read_text("utf-8"))

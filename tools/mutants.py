@@ -613,6 +613,8 @@ def main(stems):
     for (stem, name), book in targets(reader.notebooks()).items():
         if not stems or stem in stems:
             named[stem].append((name, book))
+    if unknown := sorted({*stems} - {*named}):
+        raise SystemExit(f"no claim names a function of {', '.join(unknown)}")
     done, verdict = journal.Journal(JOURNAL, rests_on()), []
     for stem, functions in named.items():
         began = time.monotonic()

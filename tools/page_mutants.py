@@ -430,8 +430,7 @@ def main(arguments):
     """Plant, evaluate, report; 1 if there are complaints."""
     everything = "--all" in arguments
     stems = [a for a in arguments if a != "--all"]
-    book = [c for c in reader.notebooks() if not stems or c.stem in stems]
-    book = list(filter(is_read, book))
+    book = list(filter(is_read, reader.asked_for(stems)))
     most = 10**6 if everything else PER_KIND
     done, known = journal.Journal(JOURNAL, rests_on(most)), excuses()
     plant_all(book, most, done)

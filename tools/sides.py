@@ -570,9 +570,7 @@ SEEN = sorted(rerun.KEPT - {"slip", "transcribed", "psd"})
 def main(stems):
     """Examine and print; 1 if there are faults."""
     wrong = False
-    for chapter in reader.notebooks():
-        if stems and chapter.stem not in stems:
-            continue
+    for chapter in reader.asked_for(stems):
         began = time.monotonic()
         found = examine(chapter)
         wrong |= bool(found.faults)

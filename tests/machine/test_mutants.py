@@ -103,6 +103,12 @@ def test_fewer_than_97_in_100_fail(
     assert f"{100 - survivors} of 100 noticed" in capsys.readouterr().out
 
 
+def test_a_module_that_no_claim_names_ends_the_run():
+    """Nothing would be planted, and all of it noticed."""
+    with pytest.raises(SystemExit, match="08_irls"):
+        mutants.main(["08_irls"])
+
+
 def test_equivalent_faults_are_left_out_while_they_survive():
     """An entry that excuses nothing is counted as such."""
     entries = [

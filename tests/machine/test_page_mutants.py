@@ -175,3 +175,15 @@ def test_an_excuse_needs_a_reason(tmp_path):
 def test_the_list_of_survivors_is_complete():
     """As it stands."""
     assert all(page_mutants.excuses().values())
+
+
+def test_a_name_that_no_notebook_has_ends_the_run():
+    """Nothing would be planted, and nothing found wrong."""
+    by_stem, by_file = (
+        [c.name for c in reader.asked_for([name])]
+        for name in ("irls", "08_irls")
+    )
+    assert by_stem == by_file == ["08_irls"]
+    assert len(reader.asked_for([])) == len(reader.notebooks())
+    with pytest.raises(SystemExit, match="8_irls"):
+        page_mutants.main(["irls", "8_irls"])
