@@ -182,10 +182,13 @@ def _linear(model):
     """Rows x -> a_k - a_0 = (beta_k - beta_0)^T (x - c) + gamma_k - gamma_0.
 
     For any c: zero if the mean of all is near in the metric of Sigma, else
-    that mean, so that nothing cancels.
+    that mean, so that nothing cancels. Of classes far apart -> `_quadratic`.
     """
     c = model.pi @ model.mu
     c = c * (np.abs(solve_triangular(model.L, c, lower=True)).max() > FAR)
+    apart = solve_triangular(model.L, (model.mu - c).T, lower=True)
+    if len(model.pi) > 2 and np.abs(apart).max() > FAR:
+        return _quadratic(model)  # two may be near each other, and not class 0
     beta, gamma = softmax_weights(replace(model, mu=model.mu - c))
     beta, gamma = beta[1:] - beta[0], (gamma[1:] - gamma[0])[:, None]
     away = c.any()

@@ -595,6 +595,24 @@ def test_a_mean_far_along_a_thin_direction_costs_no_digits(share):
     np.testing.assert_allclose(odds, truth, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("far", [90.0, 1e5, 1e8])
+@pytest.mark.parametrize("k", range(3))
+def test_a_class_far_from_the_others_costs_them_no_digits(far, k):
+    """Their log odds were a difference of theirs against the one far away:
+    5e15 each, of which 0.12 of the probability was rounding."""
+    mu = np.roll([[far, 0.0], [0, 0], [1, 1]], k, axis=0)
+    model = gaussian.model([0.2, 0.3, 0.5], mu, [[1, 0.5], [0.5, 2]])
+    X = np.array([[0.3, 0.2], [0.9, 0.2], [0.5, 0.7]])
+    near = np.flatnonzero(mu[:, 0] < far)
+    pi = model.pi[near] / model.pi[near].sum()
+    two = gaussian.model(pi, mu[near], model.Sigma)
+    np.testing.assert_allclose(
+        gaussian.predict_proba(model, X)[:, near],
+        gaussian.predict_proba(two, X),
+        rtol=1e-11,
+    )
+
+
 @pytest.mark.parametrize("far", [0.0, 1e6, 1e10])
 def test_two_classes_far_from_zero_keep_their_digits(far):
     """w_1.. and the least error depend on the difference of the means."""
