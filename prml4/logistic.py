@@ -256,7 +256,7 @@ def fit_sequential(
 
 def sequential_runs(Phi, t, *, rate, steps, runs, rng, w0=None):
     """w <- w - eta_k (y_n - t_n) phi_n for many walkers at once; (runs, M)."""
-    Phi, t = np.asarray(Phi), np.asarray(t)
+    Phi, t = np.asarray(Phi), validate.binary_targets(t, len(Phi))
     w = np.zeros((runs, Phi.shape[1])) + (0 if w0 is None else w0)
     for k in range(1, steps + 1):
         n = rng.integers(len(Phi), size=runs)

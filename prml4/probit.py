@@ -359,6 +359,7 @@ def standard_errors(fit, *, expected=True):
 
 def influence(fit, phi, t):
     """dw/dc = -H^{-1} grad E_new, c = 0 the weight of a new row (phi, t)."""
+    (t,) = validate.binary_targets([t], 1)
     _, d = fit.likelihood.log_p(phi @ fit.w, t, 1)
     root = descent.variance_root(fit.H)
     return d * (root.T @ (root @ phi))

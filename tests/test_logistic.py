@@ -476,6 +476,16 @@ def test_noise_floor_is_the_spread_that_walkers_settle_to(data, rng):
     np.testing.assert_allclose(np.var(w, axis=0), np.diag(C), rtol=0.15)
 
 
+def test_walkers_are_taught_with_targets_0_and_1(data, rng):
+    """With -1 and 1 they went elsewhere without a word."""
+    Phi, t = data
+    rate = logistic.constant_rate(0.1)
+    with pytest.raises(ValueError, match=r"use \(t \+ 1\) / 2"):
+        logistic.sequential_runs(
+            Phi, 2 * t - 1, rate=rate, steps=2, runs=2, rng=rng
+        )
+
+
 def test_noise_floor_exists_up_to_two_over_the_largest_curvature():
     """Along an axis of curvature h: C = eta V / (h (2 - eta h))."""
     H = np.diag([1.0, 4.0])

@@ -421,6 +421,13 @@ def test_influence_is_the_derivative_of_the_fit(sample, f, epsilon):
     )
 
 
+def test_a_new_row_is_of_class_0_or_1(sample):
+    """-1 counted as a label three times as far on the wrong side."""
+    fit = probit.fit(*sample[:2])
+    with pytest.raises(ValueError, match=r"t must be in \{0, 1\}; got \{-1\}"):
+        probit.influence(fit, sample[0][0], -1)
+
+
 # When there is no answer.
 
 

@@ -77,12 +77,11 @@ def em_step(model, X, t, U):
 def fit_em(X, t, U, *, start=None, tol=1e-9, max_iter=1000):
     """argmax of `log_likelihood` by EM, Dempster, Laird and Rubin (1977).
 
-    It starts from fit_lda(X, t), or from a model (shared Sigma or not), and
-    stops when a step gains less than tol per row.
+    It starts from fit_lda(X, t), or from a model (shared Sigma or not), some of
+    whose classes t may lack, and stops when a step gains less than tol per row.
     """
     X = validate.design(X, "X")
     U = validate.columns(U, X.shape[1], "U")
-    t, _ = validate.classes(t, len(X))
     tol, max_iter = validate.stopping(tol, max_iter).values()
     model = gaussian.fit_lda(X, t) if start is None else start
     trace = [log_likelihood(model, X, t, U)]

@@ -124,6 +124,18 @@ def test_likelihood_sums_what_is_not_known(partly):
     assert incomplete.log_likelihood(m, X, t, U) == pytest.approx(own + rest)
 
 
+def test_a_class_may_have_unlabelled_rows_only(partly):
+    """A start says which classes there are; without one t has to."""
+    X, t, U = partly
+    start, own = gaussian.fit_lda(X, t), t == 1
+    found = incomplete.fit_em(X[own], t[own], U, start=start)
+    assert found.converged and len(found.model.pi) == 2
+    step = incomplete.em_step(found.model, X[own], t[own], U)
+    np.testing.assert_allclose(step.mu, found.model.mu, atol=1e-2)
+    with pytest.raises(ValueError, match="got no row of class 0"):
+        incomplete.fit_em(X[own], t[own], U)
+
+
 def test_em_that_is_cut_short_says_so(partly):
     """converged=False and the named warning."""
     X, t, U = partly
