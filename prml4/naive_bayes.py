@@ -321,7 +321,7 @@ def _discriminants(model, joint):
     """(x, m) -> a_k = ln pi_k + sum_i ln p(x_i|C_k), i observed; (K, n), less
     the sum of class 0 where the joint is not needed: one row of it less."""
     log_pi, (parts, zeros) = np.log(model.pi)[:, None], _polynomials(model)
-    first = 0 if joint or len(parts) > 1 else 1
+    first = 0 if joint or len(parts) > 1 or _thin(model) else 1
     if first:
         parts = [(c, *(P[1:] - P[0] for P in powers)) for c, *powers in parts]
 
@@ -334,6 +334,16 @@ def _discriminants(model, joint):
         return a
 
     return evaluate
+
+
+def _thin(model):
+    """Is class 0 so thin that what is near to two others is far outside it?
+
+    Then of a_1 - a_0 and a_2 - a_0 little is left for a_1 - a_2.
+    """
+    if len(model.pi) == 2 or not isinstance(model, GaussianModel):
+        return False
+    return bool((model.var[0] < 1e-4 * model.var.max(axis=0)).any())
 
 
 def _sum(polynomial, x, m):

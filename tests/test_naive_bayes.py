@@ -345,6 +345,23 @@ def test_gaussian_equals_scikit_learn(points):
     )
 
 
+@pytest.mark.parametrize("var", [1e-4, 1e-8, 1e-14])
+@pytest.mark.parametrize("k", range(3))
+def test_a_thin_class_costs_the_others_no_digits(var, k):
+    """Their log odds were a difference of theirs against class 0: 1e14 each,
+    where a feature hardly varies in it, and 0.002 of them was rounding."""
+    mu = np.roll([[0.0, 0.3], [0, 0], [1, 1]], k, axis=0)
+    size = np.roll([[var, 1.0], [1, 1], [1, 2]], k, axis=0)
+    model = naive_bayes.gaussian([0.2, 0.3, 0.5], mu, size)
+    X = np.array([[0.3, 0.2], [0.9, 0.2], [0.5, 0.7]])
+    each = stats.norm(mu, np.sqrt(size)).logpdf(X[:, None]).sum(axis=-1)
+    np.testing.assert_allclose(
+        naive_bayes.log_posterior(model, X),
+        log_softmax(each + np.log(model.pi)),
+        rtol=1e-10,
+    )
+
+
 def test_far_means_keep_their_digits(rng):
     """Two classes 1e8 deviations from zero and a third from them: by sums."""
     mu = np.array([[1e8, 0.0], [1e8 + 1, 0.0], [-1e8, 0.0]])
