@@ -208,6 +208,19 @@ def test_an_ever_stronger_prior_pulls_w_to_its_mean(data):
     )
 
 
+def test_a_fit_that_begins_at_its_end_does_not_hand_back_m0(rng):
+    """What the caller does to m0 or w0 later changes no fit."""
+    Phi = np.c_[np.ones(2000), 0.2 * rng.standard_normal((2000, 29))]
+    t = (rng.logistic(size=2000) < Phi @ rng.standard_normal(30)) * 1.0
+    m0 = logistic.fit(Phi, t, tol=1e-12).w
+    fit = logistic.fit(Phi, t, alpha=1.0, m0=m0)
+    np.testing.assert_allclose(fit.w, m0, atol=1e-8)
+    assert not np.shares_memory(fit.w, m0)
+    with pytest.warns(newton.NotConverged):
+        lost = irls.fit_irls(Phi, t, w0=(w0 := np.full(30, 1e5)))
+    assert not np.shares_memory(lost.w, w0)
+
+
 def test_standard_errors_are_those_of_the_inverse(data):
     """Against numpy's explicit inverse; and of the log odds phi^T w."""
     fit = logistic.fit(*data)

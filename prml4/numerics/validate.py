@@ -144,8 +144,13 @@ def vector(name, value, size, per):
 
 
 def vector_or_zeros(name, value, size, per):
-    """Vector of `size` finite real numbers, or as many zeros for None."""
-    return np.zeros(size) if value is None else vector(name, value, size, per)
+    """Vector of `size` finite real numbers, or as many zeros for None.
+
+    A copy: a way down that begins at its end hands it back.
+    """
+    if value is None:
+        return np.zeros(size)
+    return vector(name, value, size, per).copy()
 
 
 def two_classes(Phi, t, weights=None):
