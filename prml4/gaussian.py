@@ -49,7 +49,7 @@ class GaussianModel(Result):
 
 def model(pi, mu, Sigma):
     """p(C_k) = pi_k and p(x|C_k) = N(x|mu_k, Sigma_k) from known parameters."""
-    mu = validate.design(mu, "mu")
+    mu = validate.design(mu, "mu").copy()
     K, D = mu.shape
     pi = validate.probabilities("pi", pi, K)
     return GaussianModel(pi, mu, *covariance.known(Sigma, D, K))

@@ -73,7 +73,7 @@ class MultinomialModel(Result):
 
 def bernoulli(pi, theta):
     """p(C_k) = pi_k, p(x_i = 1|C_k) = theta_ki from known parameters."""
-    theta = validate.design(theta, "theta")
+    theta = validate.design(theta, "theta").copy()
     if theta.min() < 0 or theta.max() > 1:
         raise ValueError(f"theta must lie in [0, 1]; got {theta}")
     pi = validate.probabilities("pi", pi, len(theta))
@@ -82,7 +82,8 @@ def bernoulli(pi, theta):
 
 def gaussian(pi, mu, var):
     """p(C_k) = pi_k, p(x_i|C_k) = N(mu_ki, var_ki) from known parameters."""
-    mu, var = validate.design(mu, "mu"), validate.design(var, "var")
+    mu = validate.design(mu, "mu").copy()
+    var = validate.design(var, "var").copy()
     if mu.shape != var.shape or var.min() <= 0:
         raise ValueError(f"var must be > 0 and of the shape of mu; got {var}")
     return GaussianModel(validate.probabilities("pi", pi, len(mu)), mu, var)
@@ -90,7 +91,7 @@ def gaussian(pi, mu, var):
 
 def multinomial(pi, theta):
     """p(C_k) = pi_k, p(word i|C_k) = theta_ki from known parameters."""
-    theta = validate.design(theta, "theta")
+    theta = validate.design(theta, "theta").copy()
     if theta.min() < 0 or np.abs(theta.sum(axis=1) - 1).max() > 1e-9:
         raise ValueError(
             f"theta must hold in each row probabilities with sum 1; got {theta}"

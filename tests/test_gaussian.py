@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from prml4 import gaussian
+from prml4 import gaussian, naive_bayes
 from prml4.models import covariance, data
 from prml4.numerics import blocks
 from prml4.numerics.special import log_softmax, logit, sigmoid, softmax
+from prml4.studies import worlds
 
 
 def sample(rng, N=120, D=3, K=3):
@@ -593,6 +594,25 @@ def test_a_mean_far_along_a_thin_direction_costs_no_digits(share):
     odds = found[:, 1] - found[:, 0]
     truth = joint[:, 1] - joint[:, 0]
     np.testing.assert_allclose(odds, truth, rtol=1e-6, atol=1e-9)
+
+
+MADE = {
+    gaussian.model: ([0.2, 0.8], [[0, 0.1], [1, 1]], [[1, 0.5], [0.5, 2]]),
+    naive_bayes.gaussian: ([0.2, 0.8], [[0, 0.1], [1, 1]], [[1, 0.5], [3, 2]]),
+    naive_bayes.bernoulli: ([0.2, 0.8], [[0.3, 0.1], [0.5, 0.9]]),
+    naive_bayes.multinomial: ([0.2, 0.8], [[0.9, 0.1], [0.5, 0.5]]),
+    worlds.world: ([0.2, 0.8], [0, 1], [[0, 0.1], [1, 1]], np.eye(2)),
+}
+
+
+@pytest.mark.parametrize("make", MADE, ids=lambda f: f.__module__ + f.__name__)
+def test_a_model_keeps_parameters_of_its_own(make):
+    """mu would move on with the caller's, and L or `rest` would stay."""
+    parts = [np.array(value, float) for value in MADE[make]]
+    model = make(*parts)
+    for name in vars(model):
+        mine = getattr(model, name)
+        assert not any(np.shares_memory(mine, theirs) for theirs in parts)
 
 
 @pytest.mark.parametrize("far", [90.0, 1e5, 1e8])

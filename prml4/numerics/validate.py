@@ -321,8 +321,8 @@ def posteriors(P):
 
 
 def probabilities(name, value, K):
-    """Probabilities (K,) of K >= 2 classes: positive, with sum 1."""
-    value = vector(name, value, K, "class")
+    """Probabilities (K,) of K >= 2 classes: positive, with sum 1; a copy."""
+    value = vector(name, value, K, "class").copy()
     if K < 2 or value.min() <= 0 or abs(value.sum() - 1) > 1e-9:
         raise ValueError(
             f"{name} must hold positive probabilities of at least two classes "

@@ -39,7 +39,7 @@ class World(Result):
 
 def world(weight, label, mu, Sigma):
     """p(x, C_k) = sum over label_j = k of weight_j N(x|mu_j, Sigma)."""
-    mu = validate.design(mu, "mu")
+    mu = validate.design(mu, "mu").copy()
     weight = validate.probabilities("weight", weight, len(mu))
     label, _ = validate.classes(label, len(mu), 2)
     return World(weight, label, mu, *known(Sigma, mu.shape[1]))
