@@ -97,8 +97,7 @@ def integrate(log_f, q, *, tol=1e-11):
             )
         new = _sums(log_g, ends, n, fall)
         moved = max(float(norm(new[k] - old[k])) for k in range(3))
-    log_Z, mean, C, z, p = new
-    _within(ends, n, z, p, tol)
+    log_Z, mean, C, z, p = _within(ends, n, new, tol)
     log_Z = float(log_Z) - float(np.log(np.diag(q.cholesky)).sum())
     w = q.mode + z @ T
     return Dense(log_Z, q.mode + mean @ T, T.T @ C @ T, moved, w, p)
@@ -150,11 +149,12 @@ def _pull(z, M):
     return np.maximum((M + 2) * np.log(np.maximum(np.abs(z), 1)) - FALL, 0)
 
 
-def _within(ends, n, z, p, tol):
-    """TooCoarse unless E|z|^2 comes from within the box, to tol.
+def _within(ends, n, sums, tol):
+    """The sums, or TooCoarse unless E|z|^2 comes from within the box, to tol.
 
     A ridge may have gone through a face between the places looked at.
     """
+    *_, z, p = sums
     middle, half = ends.mean(axis=1), np.ptp(ends, axis=1) / 2
     inside = np.abs(z - middle) <= (1 - max(RIM, 1.5 / n)) * half
     rim = ~inside.all(axis=1)
@@ -164,6 +164,7 @@ def _within(ends, n, z, p, tol):
             f"the rim of the grid holds {held:.1e} of E|z|^2, more than "
             f"{tol:.1e}: f goes on beyond it"
         )
+    return sums
 
 
 def _sums(log_g, ends, n, fall):
