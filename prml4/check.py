@@ -409,7 +409,7 @@ def _ordered(place, a, b, relation, slack, error, seen):
     """a <= b with a slack that is stated, or seen to vanish somewhere."""
     ends = list(a.values())[-1], list(b.values())[0]
     if relation not in ORDER:
-        return []
+        raise Unreadable(f"{place}: {relation} has no bound: transcribe it")
     gap, scale = _gap(place, relation, ends)
     noise = max(_noise(m, scale) for m in ends) + ROUNDING * scale
     nearest, allowed = float(np.min(gap)), max(noise, 1e-9 * scale)

@@ -506,6 +506,24 @@ def test_what_cannot_be_read_says_why(named):
         printed(r"b_1/b_2 b_3 = 1")
 
 
+@pytest.mark.parametrize(
+    "relation", [r"\approx", r"\ne", r"\propto", r"\to", r"\sim", r"\in"]
+)
+def test_a_relation_without_a_bound_is_refused(named, relation):
+    """s = s approx 7 s passed, for what followed was compared with nothing."""
+    with pytest.raises(check.Unreadable, match="transcribe it"):
+        printed(rf"s=s{relation} r", s=1.0, r=7.0)
+
+
+def test_a_zero_is_not_judged_by_sums_inside_a_logarithm(named):
+    """ln 6e20 - ln 1.2e21 = 0 passed: -0.7 is nothing beside 1e21."""
+    zero = r"\ln\sum_n a_n-\ln\sum_n c_n=0"
+    a = np.array([1e20, 2e20, 3e20])
+    assert printed(zero, a=a, c=a[::-1])
+    with pytest.raises(check.ClaimFails):
+        printed(zero, a=a, c=2 * a)
+
+
 def test_fewer_than_two_values_are_toothless(named):
     """Nothing meets anything."""
     with pytest.raises(check.Toothless, match="fewer than two"):

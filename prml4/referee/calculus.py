@@ -16,6 +16,7 @@ from prml4.referee.values import Mismatch, column
 
 EPS = float(np.finfo(float).eps)
 ROWS = 10  # at most, of the tableau; the step halves from row to row
+BEYOND = 10.0  # what lies beyond the last nodes, at most, per what they have
 NODES = {1: (321, (3.2, 3.9, 3.0)), 2: (61, (3.0, 3.0, 2.2))}
 # per dimension: how many, and how far out with 0, 1, 2 ends at infinity
 
@@ -23,11 +24,12 @@ NODES = {1: (321, (3.2, 3.9, 3.0)), 2: (61, (3.0, 3.0, 2.2))}
 def slope(f, x):
     """(f'(x), error): the best entry of Richardson's tableau."""
     h = 0.1 * max(1.0, abs(x)) if abs(x) > 0.1 or x == 0 else 0.2 * abs(x)
-    row, best, size = [], (0.0, np.inf), 0.0
+    row, best, size, here, jumps = [], (0.0, np.inf), 0.0, f(x), []
     for _ in range(ROWS):
         right, left = f(x + h), f(x - h)
         size = max(size, np.max(np.abs(right)))
         new = [(right - left) / (2 * h)]
+        jumps.append(np.abs(right - 2 * here + left) / h)
         for k, old in enumerate(row):
             new.append(new[k] + (new[k] - old) / (4 ** (k + 1) - 1))
         if row:
@@ -37,7 +39,14 @@ def slope(f, x):
             if worst > 10 * np.max(best[1]):
                 break
         row, h = new, h / 2
-    return best
+    return best[0], np.maximum(best[1], kink(jumps[-3:], EPS * size / h))
+
+
+def kink(jumps, noise):
+    """s+ - s- where it stays as h falls: right - 2 f + left is O(h^2) else."""
+    low, high = np.min(jumps, axis=0), np.max(jumps, axis=0)
+    stays = (len(jumps) == 3) & (low > 0.9 * high) & (low > 1e3 * noise)
+    return np.where(stays, high, 0.0)
 
 
 def gradient(f, x):
@@ -98,20 +107,24 @@ def rule(low, high, nodes, reach):
 def integral(f, ends, dims):
     """(int f, largest error) over (low, high)^dims; f returns an array.
 
-    Halving the step about squares the error; we count on the power 1.5.
+    Halving the step about squares the error; we count on the power 1.5. What
+    lies beyond the outermost nodes is a few times what they have.
     """
     if dims not in NODES:
         raise Mismatch(f"an integral over {dims} dimensions")
     x, w = rule(*ends, *NODES[dims])
-    fine = coarse = size = 0.0
+    fine = coarse = size = rim = 0.0
     for at in itertools.product(range(len(x)), repeat=dims):
         at = list(at)
         term = np.prod(w[at]) * np.asarray(f(x[at]), float)
         term = np.nan_to_num(term, nan=0.0, posinf=0.0, neginf=0.0)
         fine = fine + term
         size = size + np.abs(term)
+        if {0, len(x) - 1} & {*at}:
+            rim = rim + np.abs(term)
         if not any(i % 2 for i in at):
             coarse = coarse + 2**dims * term
     scale = np.max(size) or 1.0
     gap = np.minimum(np.abs(fine - coarse) / scale, 1.0)
-    return fine, float(np.max(gap**1.5 + EPS)) * scale
+    error = float(np.max(gap**1.5 + EPS)) * scale
+    return fine, error + BEYOND * float(np.max(rim))

@@ -49,6 +49,7 @@ HOLDS = {
     "<": np.less, r"\le": np.less_equal,
     ">": np.greater, r"\ge": np.greater_equal,
 }  # fmt: skip
+LINEAR = {"tr", "diag", "max", "min", "det"}  # of the terms in an argument
 PLAIN = {
     "neg": lambda a: mul(-1.0, a), "pow": power, "T": turned,
     "pinv": np.linalg.pinv,
@@ -205,6 +206,8 @@ class Evaluator:
         """Where an index points to, counted from 0 as Python does."""
         if item[0] == "num":
             return int(item[1]) - self.start
+        if item[0] == "label":
+            raise Syntax(f"an index {item[1]} points nowhere")
         value = self.ev(item[1] if item[0] == "up" else item, env)
         if value != int(value):
             raise Mismatch(f"an index is {value}")
@@ -322,7 +325,9 @@ class Evaluator:
         f = self.given[name] if bound else BUILTIN.get(name)
         if f is None:
             raise Unbound(name)
-        values = [self.ev(a, env) for a in args]
+        size, values = self.size, [self.ev(a, env) for a in args]
+        if not (bound or name in LINEAR):  # ln 1e20 is no larger than 46
+            self.size = size
         out = column(f(*(map(plain, values) if bound else values)))
         return power(out, self.ev(exponent, env)) if exponent else out
 
@@ -378,6 +383,10 @@ class Evaluator:
             raise Syntax("a function of a product: put it in brackets")
         return self.ev(node, env)
 
+    def _twice(self, call, env):
+        name = called(call)[1][1]
+        raise Syntax(f"{name}^{{-1}}(...) has two readings: {name}(...)^{{-1}}")
+
     def signature(self, name, group):
         """'p(x|C)' of p(x | C_k): the leading names, with the separators."""
         out = []
@@ -404,6 +413,8 @@ class Evaluator:
         values = [self.ev(n, env) for n in nodes]
         if ("argument", id(group)) in env.over:
             values[0] = column(env.over["argument", id(group)])
+        if f is gauss and len(values) != 3:
+            raise Syntax("a density N(x | m, v) has three arguments")
         if f is gauss:
             return gauss(*map(column, values))
         values = [plain(v) for v in values]
@@ -566,6 +577,8 @@ class Evaluator:
         terms = [self.ev(body, here) for here in places]
         if kind in ("max", "min"):
             return (max if kind == "max" else min)(terms)
+        if top:
+            ended(kind, terms, condition[0][1][0], top)
         out = Zero() if kind == "sum" else 1.0
         for term in terms:
             out = self.added(out, term) if kind == "sum" else mul(out, term)
@@ -590,12 +603,17 @@ class Evaluator:
         sides, relations = condition or ([], [])
         if relations == ["="] and bare and top:
             low, high = self.ev(sides[1][0], env), self.ev(top, env)
-            low = -ENDLESS if low == -np.inf else int(low)
-            high = ENDLESS if high == np.inf else int(high)
-            yield from (env.at(bare[0], v) for v in range(low, high + 1))
+            low, high = max(low, -ENDLESS), min(high, ENDLESS)
+            if low != int(low) or high != int(high):
+                raise Mismatch(f"a sum from {low:g} to {high:g}")
+            span = range(int(low), int(high) + 1)
+            yield from (env.at(bare[0], v) for v in span)
         elif relations == [r"\in"]:
-            index = bare[0] in self.letters(body, env)
-            for v in self.ev(sides[1][0], env):
+            index, members = bare[0] in self.letters(body, env), sides[1][0]
+            named = members[2] if members[0] == "group" else [("num", 0.0)]
+            if index and ("num", 0.0) not in named:
+                raise Syntax("numbers of classes start at 0, or at 1?")
+            for v in self.ev(members, env):
                 if index:
                     yield env.at(bare[0], int(v) + self.start)
                 else:
@@ -706,6 +724,23 @@ class Evaluator:
             return self.fetch(sym, env)[2]
         except TexError:
             return [i for i in sym[3] if i[0] != "label"] if sym is node else []
+
+
+def ended(kind, terms, low, top):
+    """Mismatch unless the last terms of a sum to infinity are nothing."""
+    far = [terms[:4]] * endless(low) + [terms[-4:]] * endless(top)
+    neutral = -1.0 if kind == "prod" else Zero()
+    most, left = (
+        max((np.max(np.abs(add(x, neutral))) for x in some), default=0.0)
+        for some in (terms if far else [], itertools.chain(*far))
+    )
+    if left > 1e-12 * most:
+        raise Mismatch(f"after {ENDLESS} terms a {kind} has not ended")
+
+
+def endless(node):
+    """Whether infinity stands in a limit."""
+    return any(x[:2] == ("sym", "infty") for x in walk(node))
 
 
 def bound_by(over):

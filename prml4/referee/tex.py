@@ -7,6 +7,7 @@ r"""The grammar of the printed formulas: TeX -> tokens -> statements -> trees.
     num x | sym name style indices primes | all name style first last
     add a b | neg a | mul infix a b | pow a b | T a | pinv a | item a indices
     maybe sym call product: f(x), which the values of f decide | call sym group
+    twice call: f^{-1}(x), which is a product or has two readings
     group opening nodes separators | tight a: an argument without brackets
     fn name power args | mean name label args separators
     over kind heads condition top body | int ends variable body
@@ -145,13 +146,15 @@ def chain(toks):
 
 def statements(tex):
     """[(members, relations)] as token lists, and the prose left out."""
-    parts, prose, out = [], [], []
+    parts, prose, out, ended = [], [], [], False
     for part, mark in split(_flat(tex), BREAKS | {r"\text"}):
         if is_prose(mark):
             prose.append(word(mark))
         head = next((t for t in part if t != "SP"), "")
         relates = len(chain(part)[0]) > 1
-        goes_on = not head or head in RELATIONS or head in "+-"
+        ended = ended or mark not in (ROW, r"\quad", r"\qquad")
+        goes_on = not head or head in RELATIONS or head in "+-" and not ended
+        ended = ended and not head
         if parts and (goes_on or mark == ROW and not relates):
             parts[-1][0].extend(part)
         else:
@@ -277,7 +280,7 @@ class Parser:
                 infix = self.next()
             elif self.starts():
                 new = self.factor()
-                if infix == "/" and self.starts():
+                if infix == "/" and self.skip() and self.starts():
                     raise Syntax("a/b c has two readings: write a fraction")
                 node = ("mul", infix, node, new) if node else new
                 infix = None
@@ -441,6 +444,8 @@ class Parser:
         heads = [tree(h) for h in commas(heads)]
         if any(h[0] != "sym" for h in heads):
             raise Syntax(f"{kind} over what is no name")
+        if high and relations != ["="]:
+            raise Syntax(f"{kind} up to what? its index starts nowhere")
         top = tree(high) if high else None
         body = self.term(bar=False)
         if kind == "prod":
@@ -481,7 +486,10 @@ class Parser:
         ]
         self.next()
         if kind == "cases":
-            return ("cases", [case(*row) for row in rows])
+            cases = [case(*row) for row in rows]
+            if not all(relations for *_, relations in cases[:-1]):
+                raise Syntax("a case that is told in words only is no case")
+            return ("cases", cases)
         node = ("block", [[tree(cell) for cell in row] for row in rows])
         return ("fn", "det", None, [node]) if kind == "vmatrix" else node
 
@@ -495,6 +503,8 @@ class Parser:
                 label = self.argument()
             else:
                 power = tree(self.argument())
+        if power == MINUS or power and (label or name in MEANS):
+            raise Syntax(f"{name} with a power has two readings: use braces")
         if name in ("max", "min") and label:
             return self.over(name, label)
         self.skip()
@@ -526,6 +536,8 @@ class Parser:
         if not node:
             end = self.tok or "the end"
             raise Syntax(f"a function without an argument at {end}")
+        if self.tok in INFIX and t not in CLOSE and t not in BIG:
+            raise Syntax("ln a/b has two readings: use brackets")
         return node
 
     def symbol(self, calls=True):
@@ -535,13 +547,16 @@ class Parser:
             self.next()
             power = tree(self.argument())
             return self.scripts(("fn", "exp", None, [power]))
-        items, primes, powers, tail = self.attached()
+        capital = style == "bf" and not name[0].islower()
+        items, primes, powers, tail = self.attached(capital)
         node = ("sym", name + tail, style, items, primes)
         transposed = any("⊤" in p for p in powers)
         if calls and self.tok in ("(", "[") and not transposed:
             group = self.bracket(self.next())
             start = self.i
             call = self.scripts(posted(("call", node, group), powers))
+            if any(tree(up) == MINUS for up in powers if up != ["+"]):
+                call = ("twice", call)
             self.i = start
             right = self.scripts(group)
             product = ("mul", None, posted(node, powers), right)
@@ -567,7 +582,7 @@ class Parser:
             return f"Delta_{inner}", style
         return (text or t.lstrip("\\")) + tail, style
 
-    def attached(self):
+    def attached(self, capital):
         """(indices, primes, powers, label) that stand at a name."""
         items, primes, powers, tail = [], 0, [], ""
         while self.tok in ("_", "^", "'"):
@@ -576,6 +591,8 @@ class Parser:
                 primes += 1
                 continue
             up = [x for x in self.argument() if x != "SP"]
+            if mark == "_" and powers and capital:
+                raise Syntax("A^{-1}_{ij} has two readings: (A^{-1})_{ij}")
             if mark == "_":
                 items += indices(up)
             elif set(up) == {"'"}:
@@ -592,6 +609,8 @@ class Parser:
         """Powers, indices and factorials behind a factor."""
         while self.tok in ("_", "^", "!"):
             mark = self.next()
+            if mark == "!" == self.tok:
+                raise Syntax("n!! has two readings")
             if mark == "!":
                 node = ("fn", "factorial", None, [node])
             elif mark == "^":
@@ -602,6 +621,7 @@ class Parser:
         return node
 
 
+MINUS = ("neg", ("num", 1.0))
 READERS = {
     "{": "braces", r"\frac": "fraction", r"\sqrt": "root", r"\sum": "big",
     r"\prod": "big", r"\int": "integral", r"\lim": "limit",
@@ -667,7 +687,7 @@ def posted(node, ups):
             node = ("pinv", node)
         else:
             power = tree(up)
-            if power == ("neg", ("num", 1.0)):
+            if power == MINUS:
                 power = ("num", -1.0)
             node = ("pow", node, power)
     return node

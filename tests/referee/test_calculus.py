@@ -31,6 +31,13 @@ def test_a_kink_is_seen():
     assert error > 1e-3
 
 
+@pytest.mark.parametrize("f", [abs, lambda x: max(0.0, x)])
+def test_a_kink_in_the_middle_is_seen(f):
+    """Central differences agree there: |x| had the slope 0, and no error."""
+    assert calculus.slope(f, 0.0)[1] >= 1
+    assert calculus.slope(lambda x: x * f(x), 0.0)[1] < 1e-3
+
+
 def test_the_shapes_of_gradients():
     """Of a number a column, of a column a Jacobian; matrices stay."""
     A = np.array([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]])
@@ -41,6 +48,17 @@ def test_the_shapes_of_gradients():
     assert np.allclose(slope, 2 * x[:, None])
     of_matrix, _ = calculus.gradient(lambda B: float(np.sum(B**2)), A)
     assert np.allclose(of_matrix, 2 * A)
+
+
+def test_what_lies_beyond_the_last_nodes_is_an_error():
+    """2e-7 of Cauchy's mass was refused, 2% of x^-1.1 was taken for nothing."""
+    for f, ends, truth, most in (
+        (lambda x: 1 / (1 + x * x), (-INF, INF), np.pi, 1e-5),
+        (lambda x: x**-1.1, (1.0, INF), 10.0, np.inf),
+    ):
+        value, error = calculus.integral(lambda x, f=f: f(x[0]), ends, 1)
+        assert abs(value - truth) <= 2 * error < most
+    assert calculus.integral(lambda x: 1 / x[0], (1.0, INF), 1)[1] > 1
 
 
 @pytest.mark.parametrize(

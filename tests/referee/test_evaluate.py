@@ -111,6 +111,14 @@ def E(w):
         (r"\int\mathcal N(c\mid b,2)\,c^2\,dc", 2 + 0.7**2),
         (r"\lim_{c\to0}\frac{\sin c}{c}", 1.0),
         (r"\lim_{c\to\infty}\frac{2c+1}{c+b}", 2.0),
+        (r"\lim_{c\to0^+}\frac{|c|}{c}", 1.0),
+        (r"\lim_{c\to0}\sqrt{c}\ln c", 0.0),
+        (r"\sum_{k=0}^\infty b^k", 1 / 0.3),
+        (r"\sum_{k=-\infty}^\infty e^{-k^2}", 1.772637204826652),
+        (r"\prod_{k=0}^\infty{(1+b^{2^k})}", 1 / 0.3),
+        (r"f(b)^{-1}", 0.7**-3),
+        (r"\sum_{n\in\{0,1\}} z_n", 5.0),
+        (r"b^{-1}(1+b)", 1.7 / 0.7),
         (r"\mathbb E[z^2]", 0.3 * 1 + 0.7 * 4),
         (r"\operatorname{var}[z]", 0.3 + 2.8 - (0.3 - 1.4) ** 2),
         (r"\operatorname{cov}[z,b z]", 0.7 * (0.3 + 2.8 - (0.3 - 1.4) ** 2)),
@@ -121,6 +129,7 @@ def test_analysis(tex, truth):
     names = {
         "E": E, "y": depends(lambda x: A @ x), "b": 0.7,
         "v": depends(lambda b: np.sin(b)), "f": lambda b: b**3,
+        "z": np.array([2.0, 3.0, 7.0]),
     }  # fmt: skip
     if "mathbb" in tex or "operatorname" in tex:
         names["E"] = law([0.3, 0.7], z=[1.0, -2.0])
@@ -191,6 +200,15 @@ def test_a_symbol_that_the_display_defines():
         (r"\mathbf A+\mathbf x", Mismatch, "sum of shapes"),
         (r"\mathbf x\mathbf u", Mismatch, "product of shapes"),
         (r"t_{b}", Mismatch, "an index is 0.7"),
+        (r"t_{-1}", Syntax, "points nowhere"),
+        (r"\sum_{n\in\{1,2\}} t_n", Syntax, "at 0, or at 1"),
+        (r"f^{-1}(b)", Syntax, "two readings"),
+        (r"\Phi^{-1}(b)", Syntax, "two readings"),
+        (r"\mathcal N(b,2)", Syntax, "three arguments"),
+        (r"\sum_{n=1}^{3/2} t_n", Mismatch, "a sum from 1 to 1.5"),
+        (r"\sum_{k=1}^\infty\frac1k", Mismatch, "has not ended"),
+        (r"\sum_{k=-\infty}^0 b^{-k/9}", Mismatch, "has not ended"),
+        (r"\prod_{k=1}^\infty{(1+\frac1k)}", Mismatch, "has not ended"),
     ],
 )
 def test_refusals(tex, error, says):

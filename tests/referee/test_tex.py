@@ -75,6 +75,10 @@ def test_a_function_without_brackets_ends_at_a_space():
         (r"\begin{aligned} a&=b,\\ b&=c \end{aligned}", [["="], ["="]]),
         (r"\begin{aligned} a\qquad\\ =b+c\qquad\\ +1\end{aligned}", [["="]]),
         (r"a=b\quad\text{for all }n", [["="]]),
+        (r"a=b,\quad -b=c", [["="], ["="]]),
+        (r"a=b\implies -b=c", [["="], ["="]]),
+        (r"a=b\quad\text{and}\quad -b=c", [["="], ["="]]),
+        (r"\begin{aligned} a&=b \\ &-b=c \end{aligned}", [["=", "="]]),
         (r"a=b\quad\text{where } b=c", [["="], ["="]]),
         (r"a=b\Longleftrightarrow b=c", [["="], ["="]]),
     ],
@@ -95,6 +99,20 @@ def test_words_are_reported_as_prose():
     ("text", "says"),
     [
         (r"a/b c", "two readings"),
+        (r"a/b\,c", "two readings"),
+        (r"\ln a/b", "two readings"),
+        (r"\ln a\cdot b", "two readings"),
+        (r"\sin^{-1} a", "two readings"),
+        (r"\sin^{-1}(a)", "two readings"),
+        (r"\mathbb E^2[a]", "two readings"),
+        (r"\operatorname{var}^{1/2}[a]", "two readings"),
+        (r"\max^2_k a_k", "two readings"),
+        (r"n!!", "two readings"),
+        (r"\mathbf A^{-1}_{ij}", "two readings"),
+        (r"\boldsymbol\Sigma^{\mathsf T}_{ab}", "two readings"),
+        (r"\sum_n^K a_n", "up to what"),
+        (r"\prod_{n\ne 1}^K a_n", "up to what"),
+        (r"\begin{cases} a & \text{if so}\\ b & n=1\end{cases}", "in words"),
         (r"\ln_2(a)", "subscript of ln"),
         (r"\operatorname{erf}_*(a)", "subscript of erf"),
         (r"\ln(a)^2", "two readings"),
@@ -119,6 +137,18 @@ def test_words_are_reported_as_prose():
 def test_two_readings_or_none_are_refused(text, says):
     """The message says what is wrong."""
     with pytest.raises(tex.Syntax, match=says):
+        tex.parse(text)
+
+
+def test_these_have_one_reading():
+    """Near to what is refused, and common."""
+    for text in (
+        r"\ln|a|/2", r"\ln\frac ab/2", r"\sin^2 a", r"(n!)!", r"\{a/b\}\,c",
+        r"\int_0^1 a/2\,da",
+        r"\begin{cases} a & n=1\\ b & \text{else}\end{cases}",
+        r"f(a)^{-1}", r"\mathbf A^{-1}(a+b)", r"\mathbf A_{ij}^{-1}",
+        r"\mathbf x^{\mathsf T}_n", r"x^2_n",
+    ):  # fmt: skip
         tex.parse(text)
 
 
