@@ -158,8 +158,20 @@ class Piece:
             if isinstance(item, list):
                 yield from self.headings(level + 1, item)
             else:
-                text = self.words.get(solid(item["/Title"]), item["/Title"])
+                text = heading(item["/Title"], self.words)
                 yield level, text, self.page_at(item), item["/Top"]
+
+
+def heading(title, words):
+    """The words of a heading, as which the outline names it without spaces.
+
+    Where a page ends before a heading, Chromium may give its end twice.
+    """
+    name = solid(title)
+    for known in [name] if name in words else words:
+        if name.startswith(known) and known.endswith(name[len(known) :]):
+            return words[known]
+    return title
 
 
 def solid(text):
