@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize
+from scipy.linalg import eigh
+from scipy.optimize import brentq, minimize
 
 from prml4 import glm, irls, logistic
 from prml4.models import dispersion
@@ -399,6 +400,34 @@ def test_units_of_the_columns_do_not_matter(family, link):
     assert_allclose(errors, glm.standard_errors(fit, Phi), rtol=1e-6)
 
 
+@each_pair
+def test_means_of_two_groups_in_any_units(family, link):
+    """A column for each group: f(w_k u_k) is its mean, by hand.
+
+    What a column's units are cannot be told from its smallest entry, 0.
+    """
+    units, t = np.array([1e-20, 1e20]), np.array([1.0, 0, 1, 1, 0])
+    t = t if family is BERNOULLI else t + [3, 2, 7, 1, 1]
+    c = np.array([1.0, 3, 2, 1, 1])
+    Phi = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [0, 1]])
+    fit = glm.fit(Phi * units, t, family, link, weights=c)
+    y = [np.average(t[:2], weights=c[:2]), np.average(t[2:], weights=c[2:])]
+    assert fit.converged
+    assert_allclose(fit.w * units, link.link(np.array(y)), rtol=1e-7)
+
+
+@each_pair
+def test_a_column_of_zeros_is_left_to_its_prior(family, link):
+    """No row says anything of w_2: its prior mean; the rest as without."""
+    Phi, t, _, offset, _ = problem(family, link)
+    more = {"offset": offset, "alpha": [0.0, 0, 2, 0]}
+    wide = np.insert(Phi, 2, 0.0, axis=1)
+    fit = glm.fit(wide, t, family, link, m0=[0, 0, 0.7, 0], **more)
+    want = glm.fit(Phi, t, family, link, offset=offset)
+    assert fit.converged
+    assert_allclose(fit.w, np.insert(want.w, 2, 0.7), rtol=1e-8)
+
+
 def test_huge_counts_converge():
     """Counts near 1e9, whose errors are 1e16 apart."""
     x = np.linspace(0, 1, 9)
@@ -463,6 +492,19 @@ def test_an_ever_stronger_prior_pulls_w_to_its_mean():
     g = glm.gradient(m0, Phi, t, POISSON)
     assert_allclose(1e8 * (fit.w - m0), -g, rtol=1e-5)
     assert fit.deviance == pytest.approx(2 * glm.error(fit.w, Phi, t, POISSON))
+
+
+@each_pair
+def test_at_the_minimum_data_and_prior_mean_are_in_balance(family, link):
+    """-grad E = A (w - m0) to rounding, with each link and unlike alpha."""
+    Phi, t, _, offset, c = problem(family, link)
+    more = {"offset": offset, "weights": c}
+    alpha, m0 = np.array([1.0, 5, 20]), np.array([0.2, -0.5, 0.3])
+    fit = glm.fit(Phi, t, family, link, alpha=alpha, m0=m0, **more)
+    assert fit.converged
+    pull = alpha * (fit.w - m0)
+    g = glm.gradient(fit.w, Phi, t, family, link, **more)
+    assert_allclose(g, -pull, atol=1e-7 * np.abs(pull).max())
 
 
 def test_nearly_dependent_columns_are_orthogonalised():
@@ -602,6 +644,139 @@ def test_polish_takes_exact_newton_steps():
     start = newton.newtons_method(fisher, np.array([2.0, 0, 0]))
     start = replace(start, w=start.w + 1e-4, converged=True)
     assert glm._polish(start, fisher, identity) is not start
+
+
+class OneAfterAnother:
+    """Random numbers whose k-th row has its least at k, the next at k + 1."""
+
+    def random(self, shape):
+        """Numbers in [0, 1)."""
+        k, n = np.indices(shape)
+        return (n - k) % shape[1] / shape[1]
+
+
+def moved(w, inside, given, sign):
+    """The last point from inside to w where no a_n is below a tenth."""
+
+    def over(share):
+        between = inside + share * (w - inside)
+        least = 0.1 * (given.Phi @ inside + given.offset)
+        return np.min(sign * (given.Phi @ between + given.offset - least))
+
+    share = 1.0 if over(1) >= 0 else brentq(over, 0, 1, xtol=1e-15)
+    return inside + share * (w - inside)
+
+
+@pytest.mark.parametrize("still", [False, True])
+@pytest.mark.parametrize("family, link", glm.BENT)
+def test_elemental_starts_fit_two_rows_each(family, link, still, monkeypatch):
+    """A hundred lines through two rows, solved one at a time.
+
+    The lowest E is the first; the others are different, in order, and low.
+    Those that leave the domain are stopped before. A row with phi = 0 stands
+    still; rows whose target has no link fit no line but count in E.
+    """
+    rng, sign = np.random.default_rng(4), dispersion.side(family, link)
+    Phi = np.c_[np.ones(120), rng.uniform(0, 3, 120)]
+    t, offset = rng.gamma(2, 1, 120) + 0.2, 0.3 * np.cos(np.arange(120))
+    inside = np.array([2.0 * sign, 0.3 * sign])
+    if still:
+        Phi[-1], offset[-1] = 0, sign * 1.5
+    if family is GAUSSIAN:
+        t[:3] = [0, -1, -2]
+    c = rng.integers(1, 9, 120) / 2
+    given = given_as(Phi, t, family, link, offset, c)
+    usable = np.flatnonzero(t > 0)
+    lines, E = [], []
+    for k in range(100):
+        n = usable[[k, k + 1]]
+        w = np.linalg.solve(Phi[n], link.link(t[n]) - offset[n])
+        lines.append(moved(w, inside, given, sign) if sign else w)
+        E.append(
+            glm.error(lines[k], Phi, t, family, link, offset=offset, weights=c)
+        )
+    lines = np.array(lines)[np.argsort(E)]
+    monkeypatch.setattr(np.random, "default_rng", lambda _: OneAfterAnother())
+    found = glm._elemental(given, inside)
+    near = np.abs(found[:, None] - lines).max(axis=2) < 1e-9
+    assert near.any(axis=1).all()
+    ranks = near.argmax(axis=1)
+    assert len(found) == 5 and ranks[0] == 0 and ranks[-1] < 20
+    assert np.all(np.diff(ranks) > 0)
+
+
+def test_elemental_starts_are_for_few_rows_with_a_link():
+    """At most MANY rows, and some target that the link has a value for."""
+    none = np.zeros(1)
+    for N, many in ((glm.MANY, 5), (glm.MANY + 1, 0)):
+        given = given_as(np.ones((N, 1)), np.arange(1.0, N + 1), GAUSSIAN, LOG)
+        assert len(glm._elemental(given, none)) == many
+    given = given_as(np.ones((3, 1)), [-1.0, 0, -2], GAUSSIAN, LOG)
+    assert len(glm._elemental(given, none)) == 0
+
+
+@pytest.mark.parametrize("family, link", glm.BENT)
+def test_nearby_lies_where_curvature_is_least(family, link):
+    """An eigenvector of H u = k D u, D the diagonal of E[H] + A, both ways.
+
+    The first two change some a_n by 1/2, or by half of itself, and none more.
+    """
+    Phi, t, w, offset, c = problem(family, link, 30)
+    units, alpha = np.array([1.0, 10, 0.1]), np.array([3.0, 700, 0.5])
+    Phi, w, m0 = Phi * units, w / units, np.array([0.5, 0.1, -2])
+    more = {"offset": offset, "weights": c}
+    given = given_as(Phi, t, family, link, alpha=alpha, **more)
+    given = replace(given, m0=m0)
+    objective = glm._objective(given, 1.0, fisher=False)
+    W, E = glm._nearby(newton.Minimum(w, *[None] * 5), objective, given)
+    S = glm.information(w, Phi, family, link, **more)
+    H = glm.hessian(w, Phi, t, family, link, **more) + np.diag(alpha)
+    u = eigh(H, np.diag(np.diag(S) + alpha))[1][:, 0]
+    along = (W - w) / u
+    assert_allclose(along, along[:, :1] * np.ones(3), rtol=1e-6)
+    assert_allclose(W[0] - w, w - W[1])
+    change = np.abs(Phi @ (W[:2] - w).T)
+    if link is not LOG:
+        change = change / np.abs(Phi @ w + offset)[:, None]
+    assert_allclose(change.max(axis=0), 0.5)
+    for v, found in zip(W, E, strict=True):
+        prior = 0.5 * np.sum(alpha * (v - m0) ** 2)
+        want = glm.error(v, Phi, t, family, link, **more) + prior
+        assert found == pytest.approx(want, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "rise, converged, onwards",
+    [
+        ([1, 1, 1, 1], True, None),
+        ([1, 1, 0, 0], True, None),  # a short step may be too short to rise
+        ([0, 1, 1, 1], False, None),
+        ([1, 0, 1, 1], False, None),
+        ([1, 1, 2, -1], True, 3),  # short steps fall, long ones rise
+        ([-1, 1, -2, 1], True, 2),
+    ],
+)
+def test_what_is_nearby_is_judged(rise, converged, onwards, monkeypatch):
+    """E must rise at both ends; from the lowest of a fall the way goes on."""
+    W, begun = np.arange(4.0)[:, None] + 10, []
+
+    def descend(objective, given, how, w):
+        begun.append(w)
+        E = 8.0 - len(begun)
+        return newton.Minimum(w, None, E, np.zeros(1), True, (E,)), None
+
+    def nearby(best, objective, given):
+        up = rise if len(begun) == 1 else [1, 1, 1, 1]
+        return W, best.error + np.array(up)
+
+    monkeypatch.setattr(glm, "_elemental", lambda *given: [])
+    monkeypatch.setattr(glm, "_descend", descend)
+    monkeypatch.setattr(glm, "_nearby", nearby)
+    given = given_as(np.ones((3, 1)), [1, 2, 3], GAUSSIAN, LOG)
+    best, _ = glm._minimum(None, given, {})
+    assert best.converged == converged
+    assert begun[1:] == ([] if onwards is None else [W[onwards]])
+    assert best.w == begun[-1] and best.error == 8 - len(begun)
 
 
 SADDLES = [
@@ -843,6 +1018,14 @@ def test_units_in_which_the_variance_overflows_are_refused(unit):
             glm.fit(np.ones((5, 1)), t, INVERSE_GAUSSIAN, link)
 
 
+def test_units_in_which_the_spread_overflows_are_refused():
+    """V = 1 of Gaussian targets, but c (t - m)^2 is beyond all numbers."""
+    t, ones = 1e148 * np.arange(1.0, 6), np.ones((5, 1))
+    with pytest.raises(ValueError, match="moderate size.*change units"):
+        glm.fit(ones, t, GAUSSIAN, weights=np.full(5, 1e20))
+    assert glm.fit(ones, t, GAUSSIAN, weights=np.full(5, 2)).converged
+
+
 def test_a_mean_that_goes_to_zero_for_ever_is_named():
     """Gaussian, log link, negative targets: E falls towards y = 0."""
     with pytest.warns(newton.NotConverged, match="or nowhere"):
@@ -865,6 +1048,12 @@ def test_as_many_columns_as_rows_leave_no_dispersion():
     fit = glm.fit(SQUARE[:2], [1.0, 3.0], GAMMA, LOG)
     assert fit.freedom == 0 and np.isnan(fit.dispersion)
     assert fit.deviance == pytest.approx(0, abs=1e-10)
+
+
+def test_one_row_more_than_columns_gives_a_dispersion():
+    """Freedom 1: s is Pearson's sum itself, here of targets about 2."""
+    fit = glm.fit(np.ones((2, 1)), [1.0, 3.0], GAMMA, LOG)
+    assert fit.freedom == 1 and fit.dispersion == pytest.approx(2 / 4)
 
 
 def test_inputs_stay_as_they_are_whatever_their_kind():
