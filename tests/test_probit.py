@@ -295,6 +295,27 @@ def test_newton_is_quadratic_where_scoring_is_linear(sample):
     assert len(newtons.trace) < len(scoring.trace)
 
 
+def test_without_noise_one_start_is_enough(sample):
+    """m0, and as many steps from there as are allowed."""
+    Phi, t, _ = sample
+    fit = probit.fit(Phi, t)
+    assert fit.trace[0] == pytest.approx(60 * np.log(2), rel=1e-12)
+    with pytest.warns(newton.NotConverged, match="stopped after 3 steps"):
+        short = probit.fit(Phi, t, max_iter=3)
+    assert short.trace == fit.trace[:4]
+
+
+def test_a_start_without_curvature_is_no_dead_end(sample):
+    """Where e^-|a| is 0 in every row Newton's method cannot take a step."""
+    Phi, t, _ = sample
+    far, near = (
+        probit.fit(Phi, t, likelihood=LOGISTIC, m0=m0)
+        for m0 in ([0, 3e5, 0], None)
+    )
+    assert far.converged
+    np.testing.assert_allclose(far.w, near.w, rtol=1e-7)
+
+
 def test_newton_with_noise_knows_the_prior(sample):
     """Its curvature added; without it a strong prior would take hundreds."""
     Phi, t, _ = sample
@@ -481,6 +502,7 @@ def test_only_noise_can_take_the_minimum_away_unseen(sample, monkeypatch):
         with pytest.warns(newton.NotConverged, match="stopped after") as said:
             probit.fit(Phi, t, likelihood=flipped(PROBIT, epsilon))
         assert ("no minimum" in str(said[0].message)) == suspects
+        assert ": too few" in str(said[0].message)
         assert said[0].filename == __file__
 
 
@@ -493,6 +515,10 @@ def test_an_outlier_without_weight_counts_for_nothing(rng):
     without = probit.fit_noise(Phi, t)
     assert fit.epsilon == pytest.approx(without.epsilon)
     np.testing.assert_allclose(fit.w, without.w, rtol=1e-6)
+    theta, c = np.array([0.0, 1.0, 0.0]), np.append(np.ones(100), 0.0)
+    g = probit.joint_gradient(theta, *out, weights=c)
+    want = probit.joint_gradient(theta, Phi, t)
+    np.testing.assert_allclose(g, want, rtol=1e-12)
 
 
 def test_with_noise_there_may_be_two_valleys():
@@ -529,6 +555,22 @@ def test_sure_rows_tell_all_about_wrong_labels():
         warnings.simplefilter("error")
         found = probit.fit_noise(p.Phi, p.t, likelihood=PROBIT, **p.options)
     assert found.converged
+
+
+def test_a_saddle_is_no_minimum():
+    """Between two valleys the gradient is 0 as well: one step, of length 0."""
+    x = np.array([-6.0, -2, -1, 1, 2, 3])
+    rows = x[:, None], (x > 0) | (x == -6), flipped(PROBIT, 0.1)
+
+    def slope(w):
+        return probit.gradient(np.array([w]), *rows)[0]
+
+    top = optimize.brentq(slope, 0.2, 0.3, xtol=1e-15)
+    how = {"likelihood": rows[2], "m0": [top]}
+    with pytest.warns(newton.NotConverged, match="no minimum"):
+        fit = probit.fit(*rows[:2], **how)
+    assert fit.w[0] == pytest.approx(top, abs=1e-9) and fit.H[0, 0] < -1
+    assert not fit.converged
 
 
 def test_dependent_columns_and_one_class_are_errors(sample):
@@ -662,6 +704,53 @@ def test_a_row_alone_in_its_direction_has_starts():
     assert fit.error == pytest.approx(6 * np.log(2))
 
 
+def test_starts_know_no_units(sample):
+    """Of columns and of weights; a zero in a column is not its size."""
+    Phi, t, c = sample
+    Phi[3, 1], Phi[7, 2], t[7] = 0.0, 1e3, 1.0
+
+    def starts(Phi, weights):
+        return probit.starts(logistic.problem(Phi, t, 0, None, weights)[0], t)
+
+    size, found = np.array([1.0, 1e-12, 1e12]), starts(Phi, c)
+    again = starts(Phi * size, c * 1e-9)
+    np.testing.assert_allclose(again * size, found, rtol=1e-9)
+    assert found[0][2] < -0.5  # the sound rows' sign, not the wild one's
+    seven = starts(Phi, np.full(60, 7.0))
+    np.testing.assert_allclose(seven, starts(Phi, None), rtol=1e-12)
+
+
+def test_a_start_that_is_given_is_the_only_one():
+    """From 0 a wrong label far out holds the weights down; no other start
+    helps, unless m0 is the mean of a prior."""
+    Phi, t = with_outlier(50)
+    how = {"likelihood": flipped(PROBIT, 0.02), "m0": [0, 0]}
+    held = probit.fit(Phi, t, **how)
+    assert held.converged and held.error == pytest.approx(28.2676, abs=1e-4)
+    assert probit.fit(Phi, t, **how, alpha=1e-6).error < 14
+    assert probit.fit(Phi, t, likelihood=how["likelihood"]).error < 14
+
+
+@pytest.mark.parametrize("seed", [10, 31])
+def test_the_valley_of_the_true_weights_is_found(seed):
+    """Six wild rows: a search from the truth ends no lower.
+
+    From starts with the wrong sign the fit would, by 1.9 nats at least.
+    """
+    rng, noisy = np.random.default_rng(seed), flipped(PROBIT, 0.1)
+    x, w = rng.standard_normal((40, 2)), np.array([0.0, 2, 2])
+    x[:6] *= 1000
+    Phi = data.with_bias(x)
+    t = 1.0 * (rng.random(40) < noisy.probabilities(Phi @ w)[:, 1])
+
+    def target(w):
+        return probit.error(w, Phi, t, noisy) + 0.005 * w @ w
+
+    best = optimize.minimize(target, w, method="Nelder-Mead")
+    fit = probit.fit(Phi, t, likelihood=noisy, alpha=0.01)
+    assert fit.converged and fit.error < best.fun + 1e-6
+
+
 @pytest.mark.parametrize("spot", [8, 12, 20, 50, 1e4, 1e6, 1e8])
 def test_a_wrong_label_far_out_is_forgiven(spot):
     """However far: the fit is that without the row, E a constant more."""
@@ -728,6 +817,31 @@ def test_thresholds_of_bounded_support_reach_their_minimum():
     Phi = data.with_bias([-2.0, -1.0, 1.0, 2.0])
     fit = probit.fit(Phi, [0, 0, 1, 1], likelihood=uniform)
     assert fit.converged and fit.separated is None and fit.error == 0
+
+
+def test_a_start_where_nothing_is_left_of_the_error_is_no_minimum():
+    """E is 0 by rounding there; it ends only where both tails are bounded.
+
+    One threshold is normal, the other 1 less an exponential: 1 at the most.
+    """
+
+    def log_p(a, t, order=3):
+        a, t = np.broadcast_arrays(np.asarray(a, float), t)
+        below = np.where(a < 1, np.exp(np.minimum(a, 1) - 1), 0.0)
+        with np.errstate(divide="ignore"):
+            no = np.where(a < 1, np.log1p(-below), -np.inf)
+        d = np.where(t == 1, 1.0 * (a < 1), -below / (1 - below))
+        bend = np.where(t == 1, 0.0, -below / (1 - below) ** 2)
+        first = np.where(t == 1, np.minimum(a - 1, 0), no)
+        return (first, d, bend)[: order + 1]
+
+    Phi, t = data.with_bias([-2.0, -1.0, 1.0, 2.0]), np.array([0, 0, 1, 1])
+    for f in (PROBIT, Likelihood("half bounded", log_p, None)):
+        how = {"likelihood": f, "m0": [0, 1e3], "scoring": True}
+        with pytest.warns(SeparableDataWarning, match="complete"):
+            fit = probit.fit(Phi, t, **how)
+        assert fit.error == 0 and not fit.converged
+        assert fit.separated == "complete"
 
 
 def test_separated_classes_have_no_standard_errors():

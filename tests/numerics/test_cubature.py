@@ -159,6 +159,17 @@ def test_a_mode_half_way_between_the_places_looked_at_is_seen(M, lower):
     assert abs(found.log_evidence - true) < 1e-6
 
 
+def test_the_places_amid_which_a_mode_may_be_alive():
+    """A cell's middle counts for M h^2 / 8 = 6.25 more than its value: with
+    a fall of 25.2 the middles of |z|^2 / 2 < 31.45, twelve of them, and q's.
+    """
+    places, top = cubature._alive(lambda z: -0.5 * np.sum(z**2, 1), 2, 25.2)
+    near = [(x, y) for x in (-2.5, 2.5) for y in (-7.5, -2.5, 2.5, 7.5)]
+    side = [(y, x) for x, y in near if abs(y) > 3]
+    assert sorted(map(tuple, places)) == sorted([(0.0, 0.0), *near, *side])
+    assert top == 0
+
+
 @pytest.mark.parametrize(("bend", "tol"), [(2.0, 1e-11), (5.0, 1e-3)])
 def test_a_ridge_that_leaves_through_a_face_is_named(bend, tol):
     """It went between the places looked at: variances 2% too small."""
@@ -169,6 +180,38 @@ def test_a_ridge_that_leaves_through_a_face_is_named(bend, tol):
     q = laplace.at_mode([0.0, 0.0], 0.0, np.eye(2))
     with pytest.raises(cubature.TooCoarse, match="rim of the grid"):
         cubature.integrate(banana, q, tol=tol)
+
+
+def test_the_rim_holds_its_share_of_the_second_moment():
+    """One node and a half of 32, each 1/16 of half the box: from 9.53 on;
+    0.001 of the mass at (-9.6, 3) gives 0.1012, beside the middle (0, 10)."""
+    ends = np.array([[-10.0, 10.0], [0.0, 20.0]])
+    z, p = np.array([[-9.6, 3.0], [9.2, 11.0]]), np.array([1e-3, 0.999])
+    sums = None, None, None, z, p
+    assert cubature._within(ends, 32, sums, 0.1012) is sums
+    with pytest.raises(cubature.TooCoarse, match=r"holds 1\.0e-01 of E"):
+        cubature._within(ends, 32, sums, 0.1011)
+
+
+def test_far_out_a_place_counts_for_more():
+    """By |z|^(M + 2) e^-12 where that is more than 1, and at 0 by nothing;
+    the farthest coordinate of a node says how far it is."""
+    z = np.array([0.0, 1.5, -20.0, 125.0, -175.0])
+    with np.errstate(all="raise"):
+        pull = cubature._pull(z, 2)
+    assert not pull[:3].any()
+    want = np.abs(z[3:]) ** 4 / np.exp(12)
+    np.testing.assert_allclose(np.exp(pull[3:]), want)
+    ends, rest = np.array([[-200.0, 200.0], [-1.0, 1.0]]), []
+    for lower in (7.0, 8.0, 9.0):  # ln |z|^4 - 12 is 7.3 at 125, 8.7 at 175
+
+        def log_g(z, lower=lower):
+            return np.where(np.abs(z[:, 0]) < 100, 0, -5 - lower)
+
+        *_, kept, p = cubature._sums(log_g, ends, 8, 5.0)
+        assert len(kept) == len(p)
+        rest.append(len(kept))
+    assert rest == [64, 48, 32]
 
 
 @pytest.mark.parametrize(("nu", "tol"), [(5, 1e-6), (7, 1e-6), (10, 1e-11)])
