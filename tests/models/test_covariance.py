@@ -108,6 +108,12 @@ def test_the_first_culprit_is_named():
             None,
             "as correlations, must be symmetric; got a gap of 9.0e-01",
         ),
+        (
+            np.diag([1e-18, 1, 1]) + [[0, 0, 0], [9e-10, 0, 0], [0, 0, 0]],
+            None,
+            "as correlations, must be symmetric; got a gap of 9.0e-01",
+        ),
+        (np.diag([0.0, 1, 1]), None, "positive definite"),
         (np.eye(3) * np.nan, None, "finite"),
         ("a", None, "real numbers"),
     ],
