@@ -617,13 +617,18 @@ def test_a_model_keeps_parameters_of_its_own(make):
 
 @pytest.mark.parametrize("far", [90.0, 1e5, 1e8])
 @pytest.mark.parametrize("k", range(3))
-def test_a_class_far_from_the_others_costs_them_no_digits(far, k):
+@pytest.mark.parametrize("centre", [0, 1])
+@pytest.mark.parametrize("rho", [0, 0.5])
+def test_a_class_far_from_the_others_costs_them_no_digits(far, k, centre, rho):
     """Their log odds were a difference of theirs against the one far away:
-    5e15 each, of which 0.12 of the probability was rounding."""
-    mu = np.roll([[far, 0.0], [0, 0], [1, 1]], k, axis=0)
-    model = gaussian.model([0.2, 0.3, 0.5], mu, [[1, 0.5], [0.5, 2]])
-    X = np.array([[0.3, 0.2], [0.9, 0.2], [0.5, 0.7]])
+    5e15 each, of which 0.12 of the probability was rounding. The mean of all
+    may be zero, and the class may be far in one direction only."""
+    pi, mu = [0.25, 0.25, 0.5], [[far, 0.0], [0, 0], [1, 1]]
+    mu = np.roll(mu, k, axis=0)
     near = np.flatnonzero(mu[:, 0] < far)
+    X = np.array([[0.3, 0.2], [0.9, 0.2], [0.5, 0.7]]) - centre * (pi @ mu)
+    mu -= centre * (pi @ mu)
+    model = gaussian.model(pi, mu, [[1, rho], [rho, 2]])
     pi = model.pi[near] / model.pi[near].sum()
     two = gaussian.model(pi, mu[near], model.Sigma)
     np.testing.assert_allclose(
