@@ -442,7 +442,7 @@ def times(factor):
         if is_dataclass(thing) and not isinstance(thing, type):
             new, fields = object.__new__(type(thing)), vars(thing)
             for name, x in zip(fields, several(fields.values()), strict=True):
-                keep = isinstance(fields[name], int)
+                keep = counts(fields[name])
                 object.__setattr__(new, name, fields[name] if keep else x)
             return new
         if callable(thing):
@@ -459,6 +459,11 @@ def times(factor):
         ]
 
     return scaled
+
+
+def counts(thing):
+    """Whether it holds whole numbers: how many, or which."""
+    return np.asarray(thing).dtype.kind == "i"
 
 
 def scaled_library(moment, check_again, origins):

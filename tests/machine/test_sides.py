@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from prml4.studies import worlds
 from tools import chapters as reader
 from tools import sides
 
@@ -129,6 +130,14 @@ def test_zeros_and_ratios_see_a_thousandth_as_well():
     a, b = sides.times(1.001)((2.0, 3.0))
     assert b / a == pytest.approx(1.5 * 1.001)
     assert sides.times(1.001)(0.0) == pytest.approx(0.001)
+
+
+def test_how_many_and_which_are_no_quantities():
+    """Counts and classes of a result stay: scaled, they could index nothing."""
+    scaled = sides.times(1.001)(worlds.pair(2.0))
+    assert scaled.label.dtype.kind == "i"
+    assert scaled.label.tolist() == [0, 1]
+    assert scaled.mu[1, 0] > 1.002
 
 
 def test_a_value_passed_to_a_function_stays_as_it_is(tmp_path):
