@@ -67,6 +67,37 @@ def test_probit_against_forty_digits(mu, s2, t):
             assert abs(float(a) / b - 1) < 1e-13
 
 
+@pytest.mark.parametrize("s", [0.0, 0.3, 2.0, 12.0, 59.0])
+@pytest.mark.parametrize("mu", [0.0, -0.5, -4.0, -60.0, -2e4])
+def test_little_is_left_beyond_the_ends(mu, s):
+    """Each integrand has fallen by e^-37 there, by brute force; and the ends
+    are apart as far as that takes for one of them, and 3 s or less."""
+    left, right = averages._ends(np.array([mu]), np.array([s]))
+    x = np.linspace(-20, 3 * s + 20, 200_001)
+    a = mu + s * x
+    for up, down in ((1, 0), (1, 1), (3, 0), (2, 1)):
+        q = up * special.log_sigmoid(a) + down * special.log_sigmoid(-a)
+        q -= x * x / 2
+        assert np.all(q[(x < left) | (x > right)] < q.max() - 36.99)
+    nearer = (np.log1p(3 * s * s) - mu) / max(s, 1e-9)
+    most = np.sqrt(8 * 37) + min(3 * s, nearer) + 1e-6
+    assert left >= -np.sqrt(2 * 37) - 1e-6 and right - left <= most
+
+
+@pytest.mark.parametrize("s", [0.1, 0.36, 1.0, 5.0])
+def test_the_steps_are_as_fine_as_the_poles_ask_for(s):
+    """The sums are exact, and no longer if steps are half as long again."""
+    h, errors = averages._step(s), []
+    truth = averages.logistic(-0.7, s * s)[0]
+    for step in (h, 1.5 * h):
+        x = step * (np.arange(-150, 151) + np.array([[0], [0.25], [0.5]]))
+        sums = special.sigmoid(s * x - 0.7) @ np.exp(-(x.T**2) / 2)
+        p = np.diag(sums) * step / np.sqrt(2 * np.pi)
+        errors.append(np.abs(p / np.exp(truth) - 1).max())
+    assert errors[0] < 4e-15
+    assert errors[1] > 1e-12
+
+
 def test_many_at_once_equal_one_by_one(rng):
     """A point does not feel its company: the same to the last bit."""
     mu = rng.normal(0, 10, (700, 1))
@@ -329,6 +360,40 @@ def test_a_wide_row_leaves_the_others_on_the_grid():
     assert averages.softmax(mu, 1e300 * C).max() <= 1
 
 
+def test_a_grid_is_for_four_classes_at_most():
+    """It is taken for narrow Gaussians then, and refused by name beyond."""
+    four = np.array([[0.3, -0.2, 0.9]]), 0.01 * np.eye(3)[None]
+    np.testing.assert_array_equal(
+        averages.softmax(*four), averages.softmax_grid(*four)
+    )
+    five = np.array([[0.3, -0.2, 0.9, 0.1]]), 0.01 * np.eye(4)[None]
+    assert averages.softmax(*five).shape == (1, 5)
+    with pytest.raises(ValueError, match="mu must be of 4 classes at most"):
+        averages.softmax_grid(*five)
+
+
+@pytest.mark.parametrize("K", [5, 9])
+def test_classes_alike_share_the_probability(K):
+    """Activations that are all alike beside the last: 1/K each, to 5e-3."""
+    C = 4 * (np.eye(K - 1) + 1)[None]  # of a_k - a_K, all independent
+    p = averages.softmax(np.zeros((1, K - 1)), C)
+    np.testing.assert_allclose(p, 1 / K, rtol=0, atol=5e-3)
+
+
+def test_no_rows_have_no_probabilities():
+    """Empty for empty, with a column for each class."""
+    p = averages.softmax(np.zeros((0, 2)), np.zeros((0, 2, 2)))
+    assert p.shape == (0, 3)
+
+
+@pytest.mark.parametrize("size", [1, averages.NODES // 3, 2 * averages.NODES])
+def test_slices_leave_no_row_out(size):
+    """However many fit into memory at a time, one at least."""
+    rows = [np.arange(7)[part] for part in averages._slices(7, size)]
+    assert np.concatenate(rows).tolist() == list(range(7))
+    assert len(rows) == {1: 1, 2 * averages.NODES: 7}.get(size, 3)
+
+
 def test_variances_of_differences(vague):
     """d^T C d with d = e_j - e_k, the last class at rest."""
     C = np.zeros((4, 3, 3))
@@ -400,7 +465,7 @@ def test_softmax_grid_against_a_finer_one(vague):
     assert np.abs(drawn - want).max() < 0.02
 
 
-@pytest.mark.parametrize("mu", [-900.0, -40.0, 0.0, 0.7, 900.0])
+@pytest.mark.parametrize("mu", [-3e3, -900.0, -40.0, 0.0, 0.7, 900.0])
 @pytest.mark.parametrize("t", [0, 1])
 def test_the_blurred_step_joins_the_other_rule(mu, t, monkeypatch):
     """Both rules, just where one takes over; the other is past its best."""
