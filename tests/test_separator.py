@@ -266,6 +266,27 @@ def test_risks_with_losses():
     assert at_cut == pytest.approx(exact)
 
 
+def test_a_decision_may_be_no_class():
+    """Rejecting at 0.1 from -1 to 1: a loss has more columns than rows."""
+    L = sep.with_reject(sep.zero_one(2), 0.1)
+    wrong, doubtful = ndtr(-2), (ndtr(2) - ndtr(0)) / 2 * 2
+    found = sep.risk([0, 2, 1], BELLS, [-9, -1, 1, 9], L)
+    assert found == pytest.approx(wrong + 0.1 * doubtful, rel=1e-9)
+
+
+def test_one_infinite_edge_asks_for_no_whole():
+    """The risk of half a line is that of its half, on either side."""
+    for edges in ([-np.inf, -2, 0], [0, 2, np.inf]):
+        half = sep.bayes_risk(BELLS, edges)
+        assert half == pytest.approx(ndtr(-1) / 2, rel=1e-9)
+
+
+def test_a_class_may_be_impossible():
+    """A prior of zero is one; its density is zero."""
+    joint = sep.normals([1.0, 0.0], [0.0, 1.0], [1.0, 2.0])
+    np.testing.assert_allclose(joint(0.3), [norm.pdf(0.3), 0.0])
+
+
 def test_a_square_creates_overlap_and_a_cube_does_not():
     """.159 on x, .5 on x^2, and .159 again on x^3."""
     square = [np.sqrt, lambda z: -np.sqrt(z)], lambda x: 2 * x
@@ -354,6 +375,12 @@ def test_bad_points_are_named(X, said):
     for f in (sep.discriminant, sep.signed_distance, sep.project, sep.predict):
         with pytest.raises(ValueError, match=said):
             f([1.0, 2.0, 3.0], X)
+
+
+def test_a_unit_normal_stays_as_it_is():
+    """Its largest element is 1, and there is nothing wrong with that."""
+    w = np.array([3.0, 0.0, -1.0, 0.0])
+    np.testing.assert_array_equal(sep.unit(w), w)
 
 
 def test_without_a_normal_there_is_no_hyperplane():

@@ -111,16 +111,15 @@ def test_four_values_are_too_many_for_a_grid():
 
 
 def test_quadrature_refuses_what_would_fall_between_its_nodes():
-    """At variances of 1e4 the mean was off by 6e-4 of a deviation."""
-    for v in (90.0, 100.0, 1e4):
-        C = np.array([[v]])
-        if v > 100:
-            with pytest.raises(ValueError, match="variances of at most 100"):
-                gp_truth.quadrature(C, [1], PROBIT)
-            continue
-        truth = gp_truth.quadrature(C, [1], PROBIT)
+    """At variances of 1e4 the mean was off by 6e-4 of a deviation; and the
+    largest variance counts, however small another is."""
+    for v in (90.0, 100.0):
+        truth = gp_truth.quadrature([[v]], [1], PROBIT)
         _, d1, _ = PROBIT.average(0.0, v, 1)
         assert truth.mean[0] == pytest.approx(v * d1, rel=1e-9)
+    for C in ([[100.1]], [[1e4]], np.diag([1.0, 100.1])):
+        with pytest.raises(ValueError, match="variances of at most 100"):
+            gp_truth.quadrature(C, np.ones(len(C)), PROBIT)
 
 
 @pytest.mark.parametrize(
