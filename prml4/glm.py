@@ -29,6 +29,7 @@ from prml4.models.dispersion import (
     TINY,
     Family,
     Link,
+    pearson_residual,
     row_terms,
     side,
 )
@@ -135,8 +136,9 @@ def fisher_step(w, Phi, t, family, link=None, offset=0.0):
 
 def pearson(t, y, family, weights=None):
     """X^2 = sum_n c_n (t_n - y_n)^2 / V(y_n), Pearson (1900)."""
-    V = family.variance(y)
-    share = np.divide((t - y) ** 2, V, out=np.zeros_like(y), where=V > 0)
+    off, V = t - y, family.variance(y)
+    with np.errstate(divide="ignore"):  # inf for what cannot be
+        share = np.divide(off**2, V, out=np.zeros_like(y), where=off != 0)
     return float(share.sum() if weights is None else weights @ share)
 
 
@@ -212,7 +214,7 @@ def fit(
         "lie on the edge of what the link allows, or nowhere"
     )
     complain(best, separated, what="targets", along=along, stuck=stuck)
-    return _report(best, separated, scale, given, y, offset, weights)
+    return _report(best, separated, scale, given, offset, weights)
 
 
 def _checked(Phi, t, family, link, offset, weights, alpha, m0):
@@ -473,14 +475,15 @@ def _polish(best, objective, given):
     return replace(best, w=w, error=E, gradient=g)
 
 
-def _report(best, separated, scale, given, y, offset, weights):
-    """The fit, in units of E; y are the means."""
-    d = best.w - given.m0
+def _report(best, separated, scale, given, offset, weights):
+    """The fit, in units of E."""
+    d, a = best.w - given.m0, given.Phi @ best.w + given.offset
     with np.errstate(all="ignore"):  # where it stopped on the edge
-        chi2 = pearson(given.t, y, given.family, given.weights)
+        r = pearson_residual(given.family, given.link, a, given.t)
+        chi2 = float(np.sum(_count(given.weights) * r**2))
         prior = float(d @ (given.alpha * d))
     rows = given.weights is None or grouped(given.family, given.t)
-    freedom = (len(y) if rows else given.weights.sum()) - len(d)
+    freedom = (len(a) if rows else given.weights.sum()) - len(d)
     estimate = chi2 / freedom if freedom > 0 else np.nan
     best = replace(
         best, error=scale * best.error, gradient=scale * best.gradient,

@@ -851,6 +851,7 @@ def test_pearson_leaves_rows_out_that_cannot_vary():
     t, y = np.array([0.0, 3.0]), np.array([0.0, 2.0])
     assert glm.pearson(t, y, POISSON) == 0.5
     assert glm.pearson(t, y, POISSON, np.array([1.0, 4.0])) == 2.0
+    assert glm.pearson(t[::-1], 0 * y, POISSON) == np.inf  # what cannot be
 
 
 # What goes wrong.

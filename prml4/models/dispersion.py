@@ -95,6 +95,14 @@ INVERSE_SQUARE = Link(  # y' = y^3, y'' = 3 y^5
 )
 
 
+def log_peak(x):
+    """ln x^x e^{-x} / Gamma(x + 1), by Stirling's series for large x."""
+    z = np.maximum(x, 100.0)
+    series = 1 / (12 * z) - z**-3.0 / 360 + z**-5.0 / 1260
+    exact = xlogy(x, x) - x - gammaln(x + 1.0)
+    return np.where(z > x, exact, -np.log(2 * np.pi * z) / 2 - series)
+
+
 @dataclass(frozen=True, eq=False)
 class Family(_Constant):
     """p(t|eta, s) = h(t, s) exp({eta t - b(eta)} / s), Jorgensen (1987)."""
@@ -110,6 +118,7 @@ class Family(_Constant):
     variance_slope: Callable  # y -> dV/dy
     half_deviance: Callable  # t, y -> {eta t - b}(t) - {eta t - b}(y)
     log_h: Callable  # t, s -> ln h
+    largest: Callable  # t, s -> ln p at y = t, where no large terms cancel
     s: float | None  # the dispersion, None where it is estimated
     links: tuple  # those offered, the canonical one first
 
@@ -122,6 +131,7 @@ GAUSSIAN = Family(
     variance=np.ones_like, variance_slope=np.zeros_like,
     half_deviance=lambda t, y: (t - y) ** 2 / 2,
     log_h=lambda t, s: -(t**2) / (2 * s) - np.log(2 * np.pi * s) / 2,
+    largest=lambda t, s: -np.log(2 * np.pi * s) / 2,
     s=None, links=(IDENTITY, LOG, INVERSE),
 )  # fmt: skip
 BERNOULLI = Family(
@@ -135,6 +145,8 @@ BERNOULLI = Family(
     - xlogy(t, y) - xlog1py(1 - t, -y),
     log_h=lambda t, s: gammaln(1 / s + 1) - gammaln(t / s + 1)
     - gammaln((1 - t) / s + 1),
+    largest=lambda t, s: log_peak(t / s) + log_peak((1 - t) / s)
+    - log_peak(1 / s),
     s=1.0, links=(LOGIT, PROBIT_LINK, CLOGLOG_LINK),
 )  # fmt: skip
 POISSON = Family(
@@ -146,6 +158,7 @@ POISSON = Family(
     variance=lambda y: y * 1.0, variance_slope=np.ones_like,
     half_deviance=lambda t, y: y - t + t * np.log(np.maximum(t, TINY) / y),
     log_h=lambda t, s: -t / s * np.log(s) - gammaln(t / s + 1),
+    largest=lambda t, s: log_peak(t / s),
     s=1.0, links=(LOG, IDENTITY),
 )  # fmt: skip
 GAMMA = Family(
@@ -157,6 +170,7 @@ GAMMA = Family(
     half_deviance=lambda t, y: t / y - 1 - np.log(t / y),
     log_h=lambda t, s: (1 / s - 1) * np.log(t) - np.log(s) / s
     - gammaln(1 / s),
+    largest=lambda t, s: log_peak(1 / s) - np.log(s) - np.log(t),
     s=None, links=(INVERSE, LOG, IDENTITY),
 )  # fmt: skip
 INVERSE_GAUSSIAN = Family(
@@ -167,6 +181,7 @@ INVERSE_GAUSSIAN = Family(
     variance=lambda y: y**3, variance_slope=lambda y: 3 * y**2,
     half_deviance=lambda t, y: (t - y) ** 2 / (2 * y**2 * t),
     log_h=lambda t, s: -0.5 / (s * t) - np.log(2 * np.pi * s * t**3) / 2,
+    largest=lambda t, s: -np.log(2 * np.pi * s * t**3) / 2,
     s=None,
     links=(INVERSE_SQUARE, INVERSE, LOG, IDENTITY),
 )  # fmt: skip
@@ -176,14 +191,15 @@ FAMILIES = (GAUSSIAN, BERNOULLI, POISSON, GAMMA, INVERSE_GAUSSIAN)
 def log_density(family, t, y, s=1.0):
     """ln p(t|eta, s) = {eta t - b(eta)} / s + ln h(t, s), eta = eta(y).
 
-    Coins and counts whose mean is at the end of its range are certain.
+    As the largest there is, less half the deviance: far from 0 the terms are
+    large and their sum is not. Coins and counts whose mean is at the end of
+    its range are certain.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        eta = family.natural(y)
-        terms = eta * t - family.b(eta)
-    certain = np.where(t == y, 0.0, -np.inf)
-    terms = np.where(np.isfinite(eta), terms, certain)
-    return terms / s + family.log_h(t, s)
+        eta, less = family.natural(y), family.half_deviance(t, y)
+    certain = np.where(t == y, 0.0, np.inf)
+    less = np.where(np.isfinite(eta), less, certain)
+    return family.largest(t, s) - less / s
 
 
 def factor(family, link, a):
@@ -221,6 +237,18 @@ def row_terms(family, link, a, t):
     E = np.where(inside, family.half_deviance(t, y), np.inf)
     expected = family.variance(y) * first**2
     return E, (y - t) * first, expected, (y - t) * second
+
+
+def pearson_residual(family, link, a, t):
+    """(t - y) / sqrt(V), y = f(a), as -(y - t) eta' / sqrt(V eta'^2).
+
+    So a coin has it also where y is 1 to the last digit.
+    """
+    with np.errstate(all="ignore"):
+        _, slope, expected, _ = row_terms(family, link, a, t)
+        return -np.divide(
+            slope, np.sqrt(expected), out=np.zeros_like(slope), where=slope != 0
+        )
 
 
 def unit_deviance(t, y, family):

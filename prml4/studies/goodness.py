@@ -10,7 +10,6 @@ likelihood is that of the counts c_n t_n: a binomial one, s = 1 / c_n.
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy import stats
@@ -27,8 +26,12 @@ def log_likelihood(fit, Phi, t, s=None):
 
     A family whose dispersion is known has s = 1.
     """
-    given, y, c = _rows(fit, Phi, t)
-    ln_p = partial(dispersion.log_density, fit.family, given.t, y)
+    given, _, c = _rows(fit, Phi, t)
+    half_deviance, _ = _terms(fit, given)
+
+    def ln_p(s):
+        return fit.family.largest(given.t, s) - half_deviance / s
+
     if glm.grouped(fit.family, given.t):
         return float(ln_p(1 / c).sum())
     s = fit.family.s if s is None else validate.positive("s", s)
@@ -141,14 +144,12 @@ def residuals(fit, Phi, t, kind="deviance"):
     of the row's share of the deviance: their squares add up to it."""
     validate.choice("kind", kind, ("response", "pearson", "deviance"))
     given, y, c = _rows(fit, Phi, t)
-    off = given.t - y
     if kind == "response":
-        return off
+        return given.t - y
+    half_deviance, r = _terms(fit, given)
     if kind == "pearson":
-        V = fit.family.variance(y)  # 0 where y has been rounded to its end
-        return off * np.sqrt(np.divide(c, V, out=np.zeros_like(y), where=V > 0))
-    d = dispersion.unit_deviance(given.t, y, fit.family)
-    return np.sign(off) * np.sqrt(c * np.maximum(d, 0))
+        return np.sqrt(c) * r
+    return np.sign(r) * np.sqrt(2 * c * np.maximum(half_deviance, 0))
 
 
 def leverage(fit, Phi):
@@ -169,3 +170,10 @@ def _rows(fit, Phi, t):
     given = glm.again(fit, Phi, t)
     y = fit.link.mean(given.Phi @ fit.w + given.offset)
     return given, y, np.ones(len(y)) if given.weights is None else given.weights
+
+
+def _terms(fit, given):
+    """Half the deviance of each row, and (t - y) / sqrt(V)."""
+    a = given.Phi @ fit.w + given.offset
+    row = fit.family, fit.link, a, given.t
+    return dispersion.row_terms(*row)[0], dispersion.pearson_residual(*row)

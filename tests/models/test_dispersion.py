@@ -276,3 +276,54 @@ def test_log_density_where_a_mean_has_reached_its_end():
     assert found[4] == -np.inf
     found = dispersion.log_density(dispersion.POISSON, np.arange(2.0), 0.0)
     np.testing.assert_array_equal(found, [0, -np.inf])
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
+def test_the_largest_density_is_that_of_y_at_t(family):
+    """{eta t - b} / s + ln h there, where nothing large cancels."""
+    t = np.array([0.25, 0.5, 0.75]) * (1 if family is BERNOULLI else 8)
+    s = 0.25
+    eta = family.natural(t)
+    want = (eta * t - family.b(eta)) / s + family.log_h(t, s)
+    assert_allclose(family.largest(t, s), want, rtol=1e-12, atol=1e-14)
+
+
+def test_densities_of_large_targets_keep_their_digits():
+    """A Gaussian in closed form, counts by mpmath; terms were of 1e16."""
+    found = dispersion.log_density(GAUSSIAN, 1e8 + 1.0, 1e8)
+    assert found == pytest.approx(stats.norm.logpdf(1.0), rel=1e-14)
+    t, y = 1e12 + 5e5, 1e12
+    with mpmath.workdps(50):
+        n = mpmath.mpf(t)
+        want = n * mpmath.log(y) - y - mpmath.loggamma(n + 1)
+    found = dispersion.log_density(POISSON, t, y)
+    assert found == pytest.approx(float(want), abs=3e-4)
+
+
+def test_log_peak_is_mpmaths():
+    """Zero, both sides of the series' beginning, and far out."""
+    for x in (0.0, 0.3, 1.0, 99.0, 100.0, 101.0, 1e6, 1e15):
+        with mpmath.workdps(60):
+            n = mpmath.mpf(x)
+            want = n * mpmath.log(n) if x else mpmath.mpf(0)
+            want = float(want - n - mpmath.loggamma(n + 1))
+        found = float(dispersion.log_peak(np.float64(x)))
+        assert found == pytest.approx(want, rel=1e-14, abs=2e-14)
+
+
+@pytest.mark.parametrize(("family", "link"), PAIRS, ids=NAMES)
+def test_pearson_residuals_are_those_of_the_mean(family, link):
+    """(t - y) / sqrt(V), while y has the digits."""
+    y, t = means(family), targets(family)
+    found = dispersion.pearson_residual(family, link, link.link(y), t)
+    want = (t - y) / np.sqrt(family.variance(y))
+    assert_allclose(found, want, rtol=1e-12)
+
+
+def test_pearson_residuals_of_coins_beyond_the_digits_of_y():
+    """-e^{a/2} for t = 0 by the logit link; 0 where nothing is amiss."""
+    a = np.array([20.0, 45.0, 600.0, 45.0, 1e4, 1e4])
+    t = np.array([0.0, 0, 0, 1, 1, 0])
+    found = dispersion.pearson_residual(BERNOULLI, LOGIT, a, t)
+    want = [*(-np.exp(a[:3] / 2)), np.exp(-22.5), 0, -np.inf]
+    assert_allclose(found, want, rtol=1e-12)

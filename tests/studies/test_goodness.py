@@ -227,7 +227,41 @@ def test_a_mean_that_rounds_to_one_spoils_nothing():
     assert np.isfinite(goodness.log_likelihood(fit, Phi, t))
     assert np.isfinite(goodness.leverage(fit, Phi)).all()
     for kind in ("response", "pearson", "deviance"):
-        assert goodness.residuals(fit, Phi, t, kind)[-1] == 0
+        found = goodness.residuals(fit, Phi, t, kind)[-1]
+        assert found == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("link", BERNOULLI.links, ids=lambda k: k.name)
+def test_an_outlier_beyond_the_last_digit_of_y_counts_in_full(link):
+    """t = 0 where y rounds to 1: as much as the deviance says, not infinity in
+    ln L and nothing in X^2. For logit and probit 1 - t has it where y is small.
+    """
+    rng = np.random.default_rng(5)
+    Phi = np.c_[np.ones(4000), rng.standard_normal(4000)]
+    t = (rng.random(4000) < link.mean(6 * Phi[:, 1])).astype(float)
+    Phi[0, 1], t[0] = 7.0, 0.0
+    fit = glm.fit(Phi, t, BERNOULLI, link)
+    assert fit.converged and glm.mean(fit, Phi)[0] == 1
+    L = goodness.log_likelihood(fit, Phi, t)
+    assert pytest.approx(-fit.deviance / 2, rel=1e-12) == L
+    d = goodness.residuals(fit, Phi, t)
+    assert d[0] < -8 and d @ d == pytest.approx(fit.deviance, rel=1e-12)
+    r = goodness.residuals(fit, Phi, t, "pearson")
+    assert r[0] < -1e8 and r @ r == pytest.approx(fit.pearson, rel=1e-12)
+    if link is not BERNOULLI.links[2]:
+        turned = glm.fit(Phi, 1 - t, BERNOULLI, link)
+        assert turned.pearson == pytest.approx(fit.pearson, rel=1e-6)
+
+
+@pytest.mark.parametrize("far", [1e6, 1e9])
+def test_the_likelihood_knows_nothing_of_the_origin(far):
+    """A regression of t + far has the ln L of t, though (t / sd)^2 has not the
+    digits for it."""
+    Phi, t, _, _ = drawn(GAUSSIAN)
+    near = goodness.log_likelihood(glm.fit(Phi, t, GAUSSIAN), Phi, t)
+    t = t + far
+    found = goodness.log_likelihood(glm.fit(Phi, t, GAUSSIAN), Phi, t)
+    assert found == pytest.approx(near, abs=1e-15 * far * 80 / 0.3)
 
 
 def test_tests_are_for_fits_without_a_prior():
