@@ -160,7 +160,11 @@ def predict_proba(fit, Phi, scheme=None):
     mu, s2 = activation(fit, Phi)
     if scheme is None and fit.likelihood != LOGISTIC:
         return fit.likelihood.predictive(mu, s2)
-    y = (scheme or averages.quadrature)(mu, s2)
+    if scheme is None:  # the smaller one has digits of its own
+        p = averages.quadrature(-np.abs(mu), s2)
+        both = np.column_stack([1 - p, p])
+        return np.where(mu[:, None] < 0, both, both[:, ::-1])
+    y = scheme(mu, s2)
     return np.column_stack([1 - y, y])
 
 
@@ -170,6 +174,16 @@ def predict(fit, Phi, scheme=None):
 
 
 # More than two classes.
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxPosterior(laplace.Laplace):
+    """q(v) of all v_k = w_k - w_K in one line: `Laplace` with
+
+    M                     columns of Phi: numbers in each v_k
+    """
+
+    M: int
 
 
 def fit_softmax(Phi, t, *, alpha=1.0):
@@ -186,7 +200,8 @@ def fit_softmax(Phi, t, *, alpha=1.0):
         found.error, found.gradient.ravel(), found.converged, found.trace,
     )  # fmt: skip
     d = (K - 1) * M
-    return laplace.at_minimum(best, 0.5 * (log_det - d * np.log(2 * np.pi)))
+    q = laplace.at_minimum(best, 0.5 * (log_det - d * np.log(2 * np.pi)))
+    return SoftmaxPosterior(**vars(q), M=M)
 
 
 def softmax_activation(fit, Phi):
@@ -194,14 +209,8 @@ def softmax_activation(fit, Phi):
 
     Activations relative to the last class, whose own is 0.
     """
-    validate.fitted(fit, laplace.Laplace)
-    Phi = validate.design(Phi)
-    N, M = Phi.shape
-    if len(fit.mode) % M:
-        raise ValueError(
-            f"Phi must have as many columns as each of the weight vectors; "
-            f"{M} do not divide {len(fit.mode)}"
-        )
+    M = validate.fitted(fit, SoftmaxPosterior).M
+    Phi = validate.columns(Phi, M)
     V = fit.mode.reshape(-1, M)
     roots = newton.forward(fit.cholesky).T.reshape(len(V), M, -1)
     half = np.einsum("nm,kmj->nkj", Phi, roots, optimize=True)

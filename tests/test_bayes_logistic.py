@@ -320,6 +320,22 @@ def test_two_classes_of_a_softmax_are_a_sigmoid(sample):
     np.testing.assert_allclose(pairs, one[:, ::-1], atol=1e-8)
 
 
+def test_the_smaller_probability_has_its_digits_in_either_class():
+    """p(C_0) of a row far on the side of C_1 is that of C_1 of its mirror
+    image, not 1 - 1 = 0, by which one wrong label makes a loss infinite."""
+    rng = np.random.default_rng(0)
+    Phi = data.with_bias(rng.standard_normal((4000, 1)))
+    t = (rng.random(4000) < 1 / (1 + np.exp(-3 * Phi[:, 1]))).astype(float)
+    q, turned = (bayes_logistic.fit(Phi, each) for each in (t, 1 - t))
+    new = data.with_bias(np.array([[-30.0], [0.2], [10.0], [20.0]]))
+    found = bayes_logistic.predict_proba(q, new)
+    mirror = bayes_logistic.predict_proba(turned, new)[:, ::-1]
+    np.testing.assert_allclose(found, mirror, rtol=1e-9)
+    assert 0 < found[3, 0] < 1e-20 < found[2, 0]
+    exact = np.exp(LOGISTIC.average(*bayes_logistic.activation(q, new), 0)[0])
+    np.testing.assert_allclose(found[:, 0], exact, rtol=1e-9)
+
+
 def test_softmax_evidence_is_the_joint_in_all_weights(three):
     """Laplace in W (K, M) with all w_k ~ N(0, I / alpha): the same ln Z."""
     Phi, t = three
@@ -363,8 +379,11 @@ def test_bad_softmax_input_is_named(three):
     """Columns that cannot be; five classes on a grid; no prior."""
     Phi, t = three
     q = bayes_logistic.fit_softmax(Phi, t, alpha=0.5)
-    with pytest.raises(ValueError, match="3 do not divide 4"):
-        bayes_logistic.predict_softmax(q, np.ones((2, 3)))
+    for M in (1, 3, 4):  # 1 and 4 were once taken for other numbers of classes
+        with pytest.raises(ValueError, match="Phi must have M = 2 columns"):
+            bayes_logistic.predict_softmax(q, np.ones((2, M)))
+    with pytest.raises(ValueError, match="fit must be a SoftmaxPosterior"):
+        bayes_logistic.predict_softmax(softmax.fit(Phi, t, alpha=0.5), Phi)
     with pytest.raises(ValueError, match="4 classes at most; got 5"):
         averages.softmax_grid(np.zeros((1, 4)), np.eye(4)[None])
     with pytest.raises(ValueError, match="alpha must be > 0"):
