@@ -16,7 +16,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_solve, qr, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from prml4.numerics import validate
@@ -215,10 +215,12 @@ def weight_space(Phi, t, *, alpha, noise):
     Phi = validate.design(Phi)
     t = validate.vector("t", t, len(Phi), "row of Phi")
     alpha = validate.precisions(alpha, Phi.shape[1], proper=True)
-    noise = validate.positive("noise", noise)
-    factor = cho_factor(np.diag(alpha) + Phi.T @ Phi / noise)
-    S_N = cho_solve(factor, np.eye(len(alpha)))
-    return cho_solve(factor, Phi.T @ t / noise), S_N
+    noise = np.sqrt(validate.positive("noise", noise))
+    # R^T R = S_N^{-1} by QR: the sum itself would keep half the digits
+    rows = np.vstack([Phi / noise, np.diag(np.sqrt(alpha))])
+    Q, R = qr(rows, mode="economic")
+    root = solve_triangular(R, np.eye(len(alpha)))
+    return root @ (Q[: len(t)].T @ (t / noise)), root @ root.T
 
 
 def log_evidence(C, t):

@@ -72,13 +72,23 @@ def fisher_targets(t):
 
 def error(W, Phi, T):
     """E(W) = 1/2 sum_n |W^T phi_n - t_n|^2, PRML (4.15)."""
-    return float(np.sum((np.asarray(Phi) @ W - np.asarray(T)) ** 2) / 2)
+    return float(np.sum(_misses(W, Phi, T) ** 2) / 2)
 
 
 def gradient(W, Phi, T):
     """grad E(W) = Phi^T (Phi W - T), of the shape of W."""
-    Phi = np.asarray(Phi)
-    return Phi.T @ (Phi @ W - T)
+    return np.asarray(Phi).T @ _misses(W, Phi, T)
+
+
+def _misses(W, Phi, T):
+    """Phi W - T, of the shape of T: nothing is broadcast."""
+    y, T = np.asarray(Phi) @ W, np.asarray(T)
+    if y.shape != T.shape:
+        raise ValueError(
+            f"T must have the shape {y.shape} of the outputs Phi W; "
+            f"got {T.shape}"
+        )
+    return y - T
 
 
 def fit(Phi, t, *, K=None, alpha=0.0):

@@ -2,6 +2,7 @@
 
 import tracemalloc
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -180,6 +181,41 @@ def test_one_value():
     want = -0.5 * (9 / 2.5 + np.log(2 * np.pi * 2.5))
     np.testing.assert_allclose([value, f.log_evidence], want)
     np.testing.assert_allclose(G, [[0.5 * ((3 / 2.5) ** 2 - 1 / 2.5)]])
+
+
+@pytest.mark.parametrize("centre", [0, 2000])
+def test_weight_space_keeps_its_digits_under_a_vague_prior(centre):
+    """A cubic in years, prior variance 10^6: rational arithmetic agrees."""
+    x = centre + np.arange(0.0, 24.0, 2)
+    Phi = x[:, None] ** np.arange(4)
+    t = np.cos(np.arange(12.0))
+    m_N, S_N = gp.weight_space(Phi, t, alpha=2.0**-20, noise=0.0625)
+    A = [
+        [Fraction(v) for v in (*row, t_n)]
+        for row, t_n in zip(Phi, t, strict=True)
+    ]
+    sums = [[16 * sum(r[i] * r[j] for r in A) for j in range(5)]
+            for i in range(4)]  # fmt: skip
+    P = [[v + Fraction(i == j, 2**20) for j, v in enumerate(row[:4])]
+         for i, row in enumerate(sums)]  # fmt: skip
+    S = inverted(P)
+    m = [
+        sum(s * row[4] for s, row in zip(line, sums, strict=True)) for line in S
+    ]
+    np.testing.assert_allclose(S_N, np.array(S, float), rtol=1e-8)
+    np.testing.assert_allclose(m_N, np.array(m, float), rtol=1e-6)
+
+
+def inverted(P):
+    """P^{-1} of fractions, by Gauss and Jordan."""
+    N = len(P)
+    A = [[*row, *(Fraction(i == j) for j in range(N))]
+         for i, row in enumerate(P)]  # fmt: skip
+    for k in range(N):
+        A[k] = [v / A[k][k] for v in A[k]]
+        for i in set(range(N)) - {k}:
+            A[i] = [a - A[i][k] * b for a, b in zip(A[i], A[k], strict=True)]
+    return [row[N:] for row in A]
 
 
 def test_weight_space_is_function_space(rng):

@@ -174,6 +174,17 @@ def test_a_penalty_lost_in_rounding_is_refused(points):
     assert W[1] == pytest.approx(1, rel=1e-6)
 
 
+@pytest.mark.parametrize("f", [ls.error, ls.gradient])
+def test_targets_are_not_broadcast(points, f):
+    """(N, 1) - (N,) is (N, N), whose squares sum to another error."""
+    X, t = points
+    W = ls.regress(X, t[:, None]).W
+    with pytest.raises(ValueError, match=r"T must have the shape \(90, 1\)"):
+        f(W, X, t)
+    one = f(W[:, 0], X, t)
+    np.testing.assert_allclose(np.squeeze(f(W, X, t[:, None])), one)
+
+
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_fit_depends_on_moments_only(points, shared):
     """pi_k V^{-1} (m_k - m) from the sample's own moments is the fit."""
