@@ -166,7 +166,7 @@ class ProbitFit(logistic.Fit):
     """The minimiser of the error: a `logistic.Fit` with
 
     H            (M, M)  observed Hessian at w, with the prior's
-    information  (M, M)  its mean; a fitted epsilon > 0 adds a row, the last
+    information  (M, M)  its mean; a fitted epsilon > 0 adds a row to both
     likelihood           what was fitted, flipped if epsilon > 0
     """
 
@@ -330,7 +330,8 @@ def _both(objective, t, likelihood, theta, stop):
     noisy = flipped(likelihood, best.w[-1])
     found = _result(both, None, objective, t, noisy)
     F = joint_information(best.w, Phi, likelihood, c) + np.diag(alpha)
-    return replace(found, information=F)
+    H = joint_hessian(best.w, *data) + np.diag(alpha)
+    return replace(found, information=F, H=H)
 
 
 def _result(best, separated, objective, t, likelihood):
@@ -358,11 +359,17 @@ def standard_errors(fit, *, expected=True):
 
 
 def influence(fit, phi, t):
-    """dw/dc = -H^{-1} grad E_new, c = 0 the weight of a new row (phi, t)."""
+    """dw/dc = -H^{-1} grad E_new, c = 0 the weight of a new row (phi, t).
+
+    The last entry is that of a fitted epsilon.
+    """
     (t,) = validate.binary_targets([t], 1)
-    _, d = fit.likelihood.log_p(phi @ fit.w, t, 1)
+    L, d = fit.likelihood.log_p(phi @ fit.w, t, 1)
+    uphill = d * np.asarray(phi)
+    if len(fit.H) > len(fit.w):  # (1 - 2 f_t) / p_t, p_t = e^L
+        uphill = np.append(uphill, (np.exp(-L) - 2) / (1 - 2 * fit.epsilon))
     root = descent.variance_root(fit.H)
-    return d * (root.T @ (root @ phi))
+    return root.T @ (root @ uphill)
 
 
 # Groups: k_j successes among n_j trials with the same phi_j.

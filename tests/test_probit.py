@@ -399,7 +399,7 @@ def test_label_noise_is_recovered(rng, f):
     np.testing.assert_allclose(fit.gradient, g[:3], atol=1e-9)
     noisy = fit.likelihood
     assert noisy.epsilon == fit.epsilon
-    H = probit.hessian(fit.w, Phi, t, noisy)
+    H = probit.joint_hessian(np.append(fit.w, fit.epsilon), Phi, t, f)
     np.testing.assert_allclose(fit.H, H)
     given = probit.fit(Phi, t, likelihood=noisy)
     np.testing.assert_allclose(given.w, fit.w, rtol=1e-5)
@@ -440,6 +440,33 @@ def test_influence_is_the_derivative_of_the_fit(sample, f, epsilon):
     np.testing.assert_allclose(
         probit.influence(fit, phi, k), change, rtol=1e-3, atol=1e-4
     )
+
+
+def test_errors_and_influence_know_that_epsilon_was_fitted(rng):
+    """Second differences of E by w and epsilon; and a refit. With epsilon held,
+    observed errors were a fifth too small, influence nothing."""
+    Phi = data.with_bias(rng.standard_normal((300, 2)))
+    p = flipped(PROBIT, 0.1).probabilities(Phi @ [0.5, 2, -1])[:, 1]
+    t = (rng.random(300) < p).astype(float)
+    fit = probit.fit_noise(Phi, t)
+
+    def slope(theta):
+        return probit.joint_gradient(theta, Phi, t)
+
+    theta, h = np.append(fit.w, fit.epsilon), 1e-5 * np.eye(4)
+    H = np.array([slope(theta + e) - slope(theta - e) for e in h]) / 2e-5
+    want = np.sqrt(np.diag(np.linalg.inv(H)))
+    observed = probit.standard_errors(fit, expected=False)
+    np.testing.assert_allclose(observed, want, rtol=1e-5)
+    np.testing.assert_allclose(observed, probit.standard_errors(fit), rtol=0.5)
+    rows, labels = np.vstack([Phi, Phi[:1]]), np.r_[t, 1 - t[0]]
+    ends = [
+        probit.fit_noise(rows, labels, weights=np.append(np.ones(300), c))
+        for c in (1e-4, 0.0)
+    ]
+    new, old = (np.append(end.w, end.epsilon) for end in ends)
+    found = probit.influence(fit, Phi[0], 1 - t[0])
+    np.testing.assert_allclose(found, (new - old) / 1e-4, rtol=1e-2, atol=1e-3)
 
 
 def test_a_new_row_is_of_class_0_or_1(sample):
