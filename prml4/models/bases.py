@@ -37,7 +37,7 @@ def polynomial(degree):
 
 def gaussian(centres, scale):
     """phi_j(x) = exp(-|x - mu_j|^2 / (2 s^2)), PRML (3.4)."""
-    centres = validate.points(centres, "centres")
+    centres = validate.points(centres, "centres").copy()
     scale = validate.positive("scale", scale)
 
     def basis(X):
@@ -55,7 +55,7 @@ def gaussian(centres, scale):
 
 def sigmoidal(centres, scale):
     """phi_j(x) = sigma((x - mu_j) / s), PRML (3.5); for each column of X."""
-    centres = np.atleast_1d(validate.real("centres", centres))
+    centres = np.atleast_1d(validate.real("centres", centres)).copy()
     centres = validate.vector("centres", centres, centres.size, "feature")
     scale = validate.positive("scale", scale)
 

@@ -104,7 +104,8 @@ def standardise(X):
     A constant column becomes zero: its scale is set to 1.
     """
     X = validate.design(X, "X")
-    mean, scale = X.mean(axis=0), X.std(axis=0)
+    unit = np.exp2(np.frexp(np.abs(X).max(axis=0))[1])  # exact; no underflow
+    mean, scale = X.mean(axis=0), (X / unit).std(axis=0) * unit
     constant = np.ptp(X, axis=0) == 0.0
     mean[constant], scale[constant] = X[0, constant], 1.0
     return (X - mean) / scale, mean, scale

@@ -54,7 +54,8 @@ def importance(rng, n, log_f, mean, root, *, nu=7):
     log_T = gammaln((nu + M) / 2) - gammaln(nu / 2) - np.log(nu * np.pi) * M / 2
     log_T = log_T - (nu + M) / 2 * np.log1p(np.sum(u**2, axis=1) / nu)
     w = mean + u @ np.transpose(root)
-    return w, log_f(w) - log_T + np.linalg.slogdet(root)[1]
+    values = validate.one_each("log_f(w)", log_f(w), n, "draw")
+    return w, values - log_T + np.linalg.slogdet(root)[1]
 
 
 def log_mean(log_w):
@@ -134,6 +135,7 @@ def effective_size(draws):
     still = np.ptp(x, axis=0) == 0
     x, n = x - x.mean(axis=0), len(x)
     x[0, still] = 1.0  # anything that can be divided by
+    x /= np.exp2(np.frexp(np.abs(x).max(axis=0))[1])  # squares have room
     f = np.fft.rfft(x, 2 * n, axis=0)
     rho = np.fft.irfft(np.abs(f) ** 2, axis=0)[:n]
     rho = rho / rho[0]

@@ -127,7 +127,7 @@ def at_minimum(fit):
     return fit
 
 
-def _one_each(name, value, size, per):
+def one_each(name, value, size, per):
     """Vector of `size` real numbers, finite or not, one per `per`."""
     value = real(name, value)
     if value.shape != (size,):
@@ -140,7 +140,7 @@ def _one_each(name, value, size, per):
 
 def vector(name, value, size, per):
     """Vector of `size` finite real numbers, one per `per`."""
-    return finite(name, _one_each(name, value, size, per))
+    return finite(name, one_each(name, value, size, per))
 
 
 def vector_or_zeros(name, value, size, per):
@@ -170,7 +170,7 @@ def rows_that_count(weights, *arrays):
 
 def binary_targets(t, N):
     """Targets (N,) in {0, 1} as floats; any other coding is refused."""
-    t = _one_each("t", t, N, "row")
+    t = one_each("t", t, N, "row")
     if np.count_nonzero(t == 0) + np.count_nonzero(t == 1) != N:
         hint = "; use (t + 1) / 2" if set(np.unique(t)) == {-1, 1} else ""
         raise ValueError(f"t must be in {{0, 1}}; got {_some(t)}{hint}")
@@ -278,7 +278,7 @@ def classes(t, N, K=None, empty=False):
     K is one more than the largest number unless it is given. Where a prior
     allows it a class may be `empty`.
     """
-    t = _one_each("t", t, N, "row")
+    t = one_each("t", t, N, "row")
     top = t.max() + 1 if K is None else whole("K", K, 2)
     with np.errstate(invalid="ignore"):
         numbers = t.astype(np.intp)
@@ -400,7 +400,7 @@ def number(name, value, fits, wanted):
 
 def labels(t, N, K, name="t"):
     """Class numbers (N,) out of 0, ..., K - 1; a class may have no rows."""
-    t = _one_each(name, t, N, "row")
+    t = one_each(name, t, N, "row")
     if not np.isin(t, range(K)).all():
         raise ValueError(_class_numbers(t, K, name))
     return t.astype(np.intp)

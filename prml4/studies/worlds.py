@@ -7,6 +7,7 @@ With one cluster for each class the world is what LDA assumes; with more it is
 not. Learning curves need no test set, because the error is a formula.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,12 @@ from prml4.models.data import with_bias
 from prml4.numerics import cubature, validate
 from prml4.numerics.result import Result
 from prml4.numerics.special import normal_cdf, normal_pdf
+
+TURN = 2 * np.pi
+
+
+class TooFewNodes(UserWarning):
+    """Between two nodes the posterior goes from one class to the other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +119,22 @@ def nodes(world, n):
 
 
 def limit_logistic(world, n=60):
-    """w = argmin -E[ln p(t|x, w)], from n^D nodes per cluster, PRML (4.90)."""
+    """w = argmin -E[ln p(t|x, w)], from n^D nodes per cluster, PRML (4.90).
+
+    With s = sqrt(w^T Sigma w) it is off by e^{-2 pi sqrt(n) / s} or a few times
+    that: ln sigma has a pole pi / s from the line that the nodes are on.
+    """
     X, t, v = nodes(world, n)
-    return logistic.fit(with_bias(X), t, weights=v).w
+    w = logistic.fit(with_bias(X), t, weights=v).w
+    error = np.exp(-TURN * np.sqrt(n) / np.linalg.norm(w[1:] @ world.L))
+    if error > 1e-5:
+        warnings.warn(
+            f"{n} nodes are too few for classes so far apart: the weights are "
+            f"off by {error:.0e} of their size or more",
+            TooFewNodes,
+            stacklevel=2,
+        )
+    return w
 
 
 # Learning curves.

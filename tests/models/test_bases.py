@@ -61,6 +61,16 @@ def test_soft_steps(rng):
     np.testing.assert_allclose(one, [[0.5], [1 / (1 + np.exp(-1))]])
 
 
+@pytest.mark.parametrize("make", [bases.gaussian, bases.sigmoidal])
+def test_a_basis_keeps_its_centres(rng, make):
+    """Centres are often rows of X, which is standardised later, in place."""
+    x = rng.standard_normal(9)
+    basis, before = make(x[:4], 1.0), make(x[:4].tolist(), 1.0)(x)
+    seen = x.copy()
+    x += 5.0
+    np.testing.assert_array_equal(basis(seen), before)
+
+
 def test_bases_stand_side_by_side(rng):
     """The constant goes first, then the bases in the order given."""
     X = rng.standard_normal((7, 2))

@@ -169,6 +169,15 @@ def test_standardised_columns_have_mean_zero_and_variance_one(rng):
     np.testing.assert_array_equal(X, before)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e-20, 1e140])
+def test_standardised_columns_have_no_unit(rng, unit):
+    """The squares of 1e-170 are 0, and so was the scale that divided."""
+    X = rng.standard_normal((20, 2))
+    Z, mean, scale = data.standardise(X * unit)
+    np.testing.assert_allclose(Z, data.standardise(X)[0], rtol=1e-12)
+    np.testing.assert_allclose(scale, X.std(axis=0) * unit, rtol=1e-14)
+
+
 def test_constant_columns_become_zero_and_not_noise():
     """The mean of fifty times 0.1 is not 0.1; rounding is not variation."""
     X = np.column_stack([np.full(50, 0.1), np.arange(50.0)])

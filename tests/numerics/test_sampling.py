@@ -120,6 +120,14 @@ def test_effective_size_of_what_is_no_chain(rng):
             sampling.effective_size(bad)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e155, 1e300])
+def test_effective_size_has_no_unit(rng, unit):
+    """Squares underflowed to 0 / 0, or overflowed, and the size was NaN."""
+    x = autoregression(rng, 2000, 0.5)
+    size = sampling.effective_size(np.c_[x, unit * x])
+    np.testing.assert_allclose(size[1], size[0], rtol=1e-6)
+
+
 def autoregression(rng, n, r):
     """x_k = r x_k-1 + e, n of them as a column, from its own distribution."""
     x = rng.standard_normal(n)
@@ -211,3 +219,10 @@ def test_a_proposal_that_is_none_is_named(rng, change):
     given = {"n": 9, "mean": np.zeros(2), "root": np.eye(2)} | change
     with pytest.raises(ValueError, match=f"{next(iter(change))} must"):
         sampling.importance(rng, log_f=lambda w: w[:, 0], **given)
+
+
+@pytest.mark.parametrize("log_f", [lambda w: -np.sum(w**2), lambda w: -(w**2)])
+def test_a_density_that_sums_over_the_draws_is_named(rng, log_f):
+    """One number for all draws, or a column, was broadcast."""
+    with pytest.raises(ValueError, match=r"log_f\(w\) must have shape \(9,\)"):
+        sampling.importance(rng, 9, log_f, np.zeros(1), np.eye(1))

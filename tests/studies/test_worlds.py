@@ -89,6 +89,19 @@ def test_where_lda_is_right_all_limits_agree():
         np.testing.assert_allclose(w, [0, 2, 0], atol=1e-5)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("Delta", [0.5, 2.0, 3.5, 6.0, 8.0, 12.0])
+def test_a_limit_says_when_its_nodes_are_too_few(Delta):
+    """Known to be (0, Delta, 0); without a word Delta = 8 came out as 8.08."""
+    pair = worlds.pair(Delta)
+    if Delta > 4:
+        with pytest.warns(worlds.TooFewNodes, match="60 nodes are too few"):
+            worlds.limit_logistic(pair)
+    else:
+        w = worlds.limit_logistic(pair)
+        np.testing.assert_allclose(w, [0, Delta, 0], atol=1e-4)
+
+
 def test_nodes_integrate_polynomials_exactly(three):
     """Mass, means and second moments of each class."""
     X, t, v = worlds.nodes(three, 3)
