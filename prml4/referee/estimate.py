@@ -428,7 +428,17 @@ def limit_of(f, to):
         scale = np.max(np.abs(best.value))
         if np.all(best.error <= 1e-7 * scale):
             break
-    return best
+    return _aside(f(_approach(to, 6, 0.37)), values[6:8], best, 1e-4 * scale)
+
+
+def _aside(value, rows, best, small):
+    """`best`, but not where a value between two rows is far from both ends.
+
+    A period of 1 in 1/h, as of (-1)^N, hides behind powers of two.
+    """
+    off = np.abs(value - best.value)
+    hidden = off > 4 * np.max(np.abs(rows - best.value), axis=0) + small
+    return Estimate(best.value, np.where(hidden, off, best.error))
 
 
 def _approach(to, k, nudge):

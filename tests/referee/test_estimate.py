@@ -387,6 +387,8 @@ def test_limit_lies_within_its_error(case):
         lambda N: N,
         lambda N: (-1.0) ** round(math.log2(N)),
         lambda N: math.log(N),
+        lambda N: 1 + math.sin(2 * math.pi * N),  # always 1 at powers of two
+        lambda N: math.cos(math.pi * N),
     ],
 )
 def test_hopeless_limits_are_not_trusted(f):
