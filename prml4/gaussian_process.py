@@ -238,7 +238,7 @@ def regression(t):
 
     As `log_evidence`, but C is taken to be a kernel matrix.
     """
-    t = np.atleast_1d(validate.real("t", t))
+    t = np.atleast_1d(validate.real("t", t)).copy()
 
     def inference(C):
         targets = validate.vector("t", t, len(C), "row of C")

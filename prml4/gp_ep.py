@@ -377,7 +377,7 @@ def inference(t, likelihood=LOGISTIC, *, tol=1e-5, max_iter=500):
     hands the cavities on to the next C, a hyperparameter's step away: what is
     found there depends on them by no more than tol.
     """
-    t = validate.binary_targets(t, np.size(t))
+    t = validate.binary_targets(t, np.size(t)).copy()
 
     def at(C, cavities=None):
         start = _prior(C, cavities)

@@ -252,5 +252,5 @@ def inference(t, likelihood=LOGISTIC):
             )
         return found.log_evidence, evidence_gradient(found, C)
 
-    t = validate.binary_targets(t, np.size(t))
+    t = validate.binary_targets(t, np.size(t)).copy()
     return at

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import log_expit, log_ndtr
 
-from prml4 import ep, gp_ep, gp_laplace
+from prml4 import ep, gaussian_process, gp_ep, gp_laplace
 from prml4.models import averages
 from prml4.models.likelihoods import LOGISTIC, PROBIT, flipped
 from prml4.numerics import validate
@@ -221,6 +221,18 @@ def test_evidence_does_not_change_with_order_or_names(problem, rng):
     assert turned.log_evidence == pytest.approx(best.log_evidence, rel=1e-12)
     np.testing.assert_allclose(moved.mean, best.mean[some], rtol=1e-7)
     np.testing.assert_allclose(turned.mean, -best.mean, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "make", [gp_ep.inference, gp_laplace.inference, gaussian_process.regression]
+)
+def test_inference_keeps_its_targets(problem, make):
+    """It is called long after it was made, when t may hold other numbers."""
+    _, C, t = problem
+    C = C + 0.1 * np.eye(12)
+    infer, before = make(t), make(t.copy())(C)[0]
+    t[:] = 1 - t
+    assert infer(C)[0] == before
 
 
 def test_inference_starts_where_it_is_told_to(problem):
