@@ -260,9 +260,12 @@ def _spread(given):
     """sum_n c_n (t_n - m)^2 / V(m) / sum_n c_n about the mean m.
 
     Divided by it the error counts in units that suit ROUNDING; from
-    0.01 to 100, and for Bernoulli targets, it does so anyway: 1.
+    0.01 to 100, and for coins, it does so anyway: 1. That of shares is what
+    terms as large as their groups leave: a hundredth of sum_n c_n.
     """
     m = np.average(given.t, weights=given.weights)
+    if grouped(given.family, given.t) and given.weights is not None:
+        return max(float(given.weights.sum()) / 100, 1.0)
     if given.family is BERNOULLI or m == 0:
         return 1.0
     with np.errstate(all="ignore"):

@@ -854,6 +854,27 @@ def test_pearson_leaves_rows_out_that_cannot_vary():
     assert glm.pearson(t[::-1], 0 * y, POISSON) == np.inf  # what cannot be
 
 
+@pytest.mark.parametrize("link", BERNOULLI.links, ids=lambda k: k.name)
+@pytest.mark.parametrize("size", [1e4, 1e6, 1e8])
+def test_large_groups_have_a_minimum(link, size):
+    """Rounding of a group's ln p, which E does not hold, hid the last steps:
+    of ten such fits several stopped after 100 steps and warned."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        Phi = np.c_[np.ones(6), rng.standard_normal(6)]
+        y = link.mean(Phi @ [-1, 0.5])
+        k = size * y + np.sqrt(size * y * (1 - y)) * rng.standard_normal(6)
+        t, c = np.rint(k).clip(0, size) / size, np.full(6, size)
+        fit = glm.fit(Phi, t, BERNOULLI, link, weights=c)
+        assert fit.converged and len(fit.trace) < 12
+        g = glm.gradient(fit.w, Phi, t, BERNOULLI, link, weights=c)
+        H = glm.hessian(fit.w, Phi, t, BERNOULLI, link, weights=c)
+        assert g @ np.linalg.solve(H, g) < 1e-14
+        assert fit.error == pytest.approx(
+            glm.error(fit.w, Phi, t, BERNOULLI, link, weights=c), rel=1e-9
+        )
+
+
 # What goes wrong.
 
 SQUARE = np.c_[np.ones(6), np.arange(6.0)]
