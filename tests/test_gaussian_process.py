@@ -501,3 +501,10 @@ def test_indefinite_has_a_name(rng):
     """A matrix of covariances by which a variance is negative."""
     with pytest.raises(validate.Indefinite):
         gp.log_evidence([[1.0, 2.0], [2.0, 1.0]], [0.0, 1.0])
+
+
+@pytest.mark.parametrize("count", [-1, 2.5, None, (2, 3)], ids=str)
+def test_a_number_of_draws_is_whole(rng, count):
+    """2.5 was a bare TypeError."""
+    with pytest.raises(ValueError, match="count must be a whole number >= 0"):
+        gp.draws(rng, np.eye(2), count)
