@@ -61,7 +61,7 @@ def prior(M, *, S0=None, alpha=1.0, m0=None):
 
 def _inverse(S0, M):
     """S0^{-1} and its log determinant; S0 symmetric, positive definite."""
-    S0 = validate.symmetric("S0", S0, [(M, M)])
+    S0 = validate.covariance("S0", S0, [(M, M)])
     scale = np.sqrt(np.diag(S0).clip(0))
     try:
         root = inv(cholesky(S0 / np.outer(scale, scale) if scale.all() else S0))

@@ -14,6 +14,8 @@ from prml4.models.likelihoods import CLOGLOG, LOGISTIC, PROBIT, flipped
 from prml4.numerics import cubature, newton, sampling
 
 S0 = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 0.8]])
+S0_TURNED = np.diag([1.0, 1.0, 1e-20])  # a correlation of 1/2, and of -1/2
+S0_TURNED[[0, 2], [2, 0]] = 5e-11, -5e-11
 M0 = np.array([0.2, -0.4, 0.1])
 both = pytest.mark.parametrize("likelihood", [LOGISTIC, PROBIT])
 
@@ -238,6 +240,7 @@ def test_evidence_of_one_row_is_known():
         ({"S0": S0, "alpha": 2.0}, "S0 must come without alpha"),
         ({"S0": S0 + np.triu(S0, 1)}, "S0 must be symmetric; got a gap"),
         ({"S0": np.diag([1.0, -0.2, 1.0])}, "positive definite.* -0.2"),
+        ({"S0": S0_TURNED}, "S0, as correlations, must be symmetric"),
         ({"S0": np.ones((3, 3))}, "S0 must be positive definite"),
         ({"S0": np.diag([1.0, 0.0, 1.0])}, "S0 must be positive definite"),
         ({"S0": np.eye(2)}, r"S0 must have shape \(3, 3\); got \(2, 2\)"),

@@ -38,11 +38,7 @@ def known(Sigma, D, K=None):
     in units of the standard deviations, too.
     """
     shapes = [(D, D)] if K is None else [(D, D), (K, D, D)]
-    Sigma = validate.symmetric("Sigma", Sigma, shapes).copy()
-    var = np.diagonal(Sigma, axis1=-2, axis2=-1)
-    size = np.sqrt(np.where(var > 0, var, 1.0))
-    R = Sigma / size[..., None] / size[..., None, :]
-    validate.symmetric("Sigma, as correlations,", R, [R.shape])
+    Sigma = validate.covariance("Sigma", Sigma, shapes).copy()
     return Sigma, _factors(Sigma, np.zeros_like(Sigma[..., 0]), _indefinite)
 
 

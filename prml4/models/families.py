@@ -259,7 +259,7 @@ def product(*families):
 
 def gaussian_natural(mu, S):
     """eta = (S^{-1} mu, -S^{-1}_ii / 2 and -S^{-1}_ij for i > j)."""
-    S = validate.symmetric("S", S, [(len(mu), len(mu))])
+    S = validate.covariance("S", S, [(len(mu), len(mu))])
     mu, P = _inverted(mu, S)
     return _joined(P @ mu, np.diag(np.diag(P)) / 2 - P)
 

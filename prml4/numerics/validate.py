@@ -343,6 +343,16 @@ def symmetric(name, value, shapes):
     return value
 
 
+def covariance(name, value, shapes):
+    """The same, symmetric also in units of its standard deviations."""
+    value = symmetric(name, value, shapes)
+    var = np.diagonal(value, axis1=-2, axis2=-1)
+    size = np.sqrt(np.where(var > 0, var, 1.0))
+    R = value / size[..., None] / size[..., None, :]
+    symmetric(f"{name}, as correlations,", R, [R.shape])
+    return value
+
+
 def several_classes(Phi, t, weights=None, empty=False):
     """Phi, class numbers t, K and weights; rows of weight 0 left out."""
     Phi = design(Phi)

@@ -537,3 +537,11 @@ def products_of(S):
     """Zeros for x, S_ij for x_i x_j."""
     pairs = [S[i, j] for i in range(len(S)) for j in range(i + 1)]
     return np.append(np.zeros(len(S)), pairs)
+
+
+def test_a_covariance_is_symmetric_in_units_of_each_dimension():
+    """A correlation of 1/2 above the diagonal and -1/2 below it, though the
+    gap of 1e-10 is small beside the larger variance."""
+    S = np.array([[1.0, 5e-11], [-5e-11, 1e-20]])
+    with pytest.raises(ValueError, match="S, as correlations, must be symm"):
+        families.multivariate_gaussian(2).natural([0.0, 0.0], S)
