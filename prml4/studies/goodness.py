@@ -119,7 +119,7 @@ def likelihood_ratio(small, large):
     """
     _no_prior(small, large)
     for name in ("offset", "weights"):
-        if not np.array_equal(getattr(small, name), getattr(large, name)):
+        if not _alike(getattr(small, name), getattr(large, name)):
             raise ValueError(
                 "small must be nested in large, with the same offset and "
                 f"weights; got another {name}"
@@ -137,6 +137,13 @@ def likelihood_ratio(small, large):
         return Significance(gain, None, float(stats.chi2.sf(gain, q)))
     F = gain / (q * large.dispersion)
     return Significance(F, None, float(stats.f.sf(F, q, large.freedom)))
+
+
+def _alike(one, other):
+    """The same for each row, though one says so by a number or by None."""
+    one, other = (np.array(1.0 if v is None else v) for v in (one, other))
+    each = one.shape == other.shape or not (one.ndim and other.ndim)
+    return each and bool(np.all(one == other))
 
 
 def residuals(fit, Phi, t, kind="deviance"):

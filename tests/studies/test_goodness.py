@@ -302,3 +302,20 @@ def test_a_fit_that_leaves_nothing_has_no_likelihood_in_s(family):
     one = glm.fit(Phi[:1], t[:1], family)
     with pytest.raises(ValueError, match="fit must have more rows"):
         goodness.wald(one, Phi[:1])
+
+
+def test_nested_models_may_say_the_same_in_other_words():
+    """No weights are ones, and an offset of 0 is one of zeros; but rows of
+    another number are others."""
+    Phi, t, _, _ = drawn(POISSON)
+    plain = glm.fit(Phi[:, :1], t, POISSON)
+    large = glm.fit(Phi, t, POISSON)
+    want = goodness.likelihood_ratio(plain, large)
+    zeros, ones = {"offset": np.zeros(80)}, {"weights": np.ones(80)}
+    for said in (zeros, ones, zeros | ones):
+        small = glm.fit(Phi[:, :1], t, POISSON, **said)
+        assert goodness.likelihood_ratio(small, large).p == want.p
+    other = glm.fit(Phi[1:], t[1:], POISSON, offset=np.zeros(79))
+    small = glm.fit(Phi[:, :1], t, POISSON, **zeros)
+    with pytest.raises(ValueError, match="same offset and weights"):
+        goodness.likelihood_ratio(small, other)
