@@ -528,6 +528,11 @@ def again(fit, Phi, t):
 def standard_errors(fit, Phi, t=None):
     """Square roots of the diagonal of s H^{-1}, H as in `curvature`."""
     root = inverse_root(fit, Phi, t)
+    if np.isnan(fit.dispersion):
+        raise ValueError(
+            "fit must have more rows than weights, or nothing is left to "
+            f"estimate s from; got {fit.freedom:g} degrees of freedom"
+        )
     return np.sqrt(fit.dispersion * np.sum(root**2, axis=0))
 
 

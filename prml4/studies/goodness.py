@@ -74,6 +74,16 @@ def _no_prior(*fits):
             )
 
 
+def _leaves_noise(name, fit):
+    """Or a ValueError: s is estimated from what a fit leaves."""
+    if not fit.dispersion > 0:
+        raise ValueError(
+            f"{name} must have more rows than weights and leave a deviance, or "
+            f"s cannot be estimated; got {fit.freedom:g} degrees of freedom "
+            f"and a deviance of {fit.deviance:.1e}"
+        )
+
+
 def criteria(fit, Phi, t):
     """ln L, AIC = 2 k - 2 ln L and BIC = k ln N - 2 ln L of a fit, no prior."""
     _no_prior(fit)
@@ -99,11 +109,7 @@ class Significance(Result):
 def wald(fit, Phi):
     """z_j = w_j / se_j of every weight; Student's t where s is estimated."""
     _no_prior(fit)
-    if not (fit.family.s or fit.freedom > 0):
-        raise ValueError(
-            "fit must have more rows than weights, or nothing is left to "
-            f"estimate s from; got {fit.freedom:g} degrees of freedom"
-        )
+    _leaves_noise("fit", fit)
     se = glm.standard_errors(fit, Phi)
     z = fit.w / se
     known = fit.family.s is not None
@@ -135,6 +141,7 @@ def likelihood_ratio(small, large):
         )
     if large.family.s is not None:
         return Significance(gain, None, float(stats.chi2.sf(gain, q)))
+    _leaves_noise("large", large)
     F = gain / (q * large.dispersion)
     return Significance(F, None, float(stats.f.sf(F, q, large.freedom)))
 

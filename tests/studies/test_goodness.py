@@ -319,3 +319,30 @@ def test_nested_models_may_say_the_same_in_other_words():
     small = glm.fit(Phi[:, :1], t, POISSON, **zeros)
     with pytest.raises(ValueError, match="same offset and weights"):
         goodness.likelihood_ratio(small, other)
+
+
+@pytest.mark.parametrize(
+    ("family", "X", "t"),
+    [
+        (GAUSSIAN, np.c_[np.ones(4), [0.0, 0, 1, 1]], np.full(4, 2.0)),
+        (GAUSSIAN, np.eye(4), np.arange(1.0, 5)),
+        (GAMMA, np.eye(4), np.arange(1.0, 5)),
+    ],
+)
+def test_tests_need_something_to_estimate_s_from(family, X, t):
+    """Rows without noise, or as many weights as rows: no division by zero."""
+    small, large = glm.fit(np.ones((4, 1)), t, family), glm.fit(X, t, family)
+    with pytest.raises(ValueError, match="fit must have more rows than"):
+        goodness.wald(large, X)
+    with pytest.raises(ValueError, match="large must have more rows than"):
+        goodness.likelihood_ratio(small, large)
+
+
+def test_without_freedom_only_a_known_dispersion_gives_errors():
+    """Errors were NaN without a word."""
+    X, t = np.eye(4), np.arange(1.0, 5)
+    with pytest.raises(ValueError, match="got 0 degrees of freedom"):
+        glm.standard_errors(glm.fit(X, t, GAUSSIAN), X)
+    counts = glm.fit(X, t, POISSON)
+    assert np.isfinite(goodness.wald(counts, X).p).all()
+    assert np.isfinite(glm.standard_errors(counts, X)).all()
