@@ -207,9 +207,11 @@ def fit_softmax(Phi, t, *, alpha=1.0):
 def softmax_activation(fit, Phi):
     """mu_nk = v_k^T phi_n, C_njk = phi_n^T S_jk phi_n: (N, K-1) and (.., K-1).
 
-    Activations relative to the last class, whose own is 0.
+    Activations relative to the last class, whose own is 0. A `Posterior` is
+    one of two classes.
     """
-    M = validate.fitted(fit, SoftmaxPosterior).M
+    kinds = SoftmaxPosterior, Posterior
+    M = getattr(validate.fitted(fit, *kinds), "M", len(fit.mode))
     Phi = validate.columns(Phi, M)
     V = fit.mode.reshape(-1, M)
     roots = newton.forward(fit.cholesky).T.reshape(len(V), M, -1)

@@ -382,6 +382,9 @@ def test_bad_softmax_input_is_named(three):
     """Columns that cannot be; five classes on a grid; no prior."""
     Phi, t = three
     q = bayes_logistic.fit_softmax(Phi, t, alpha=0.5)
+    two = bayes_logistic.fit(Phi, t == 1)
+    with pytest.raises(ValueError, match="Phi must have M = 2 columns"):
+        bayes_logistic.softmax_activation(two, np.ones((2, 1)))
     for M in (1, 3, 4):  # 1 and 4 were once taken for other numbers of classes
         with pytest.raises(ValueError, match="Phi must have M = 2 columns"):
             bayes_logistic.predict_softmax(q, np.ones((2, M)))

@@ -30,6 +30,7 @@ from prml4 import (
     glm,
     gp_ep,
     gp_laplace,
+    laplace,
     least_squares,
     logistic,
     naive_bayes,
@@ -283,6 +284,7 @@ OTHERS = {
     "Truth": lambda: gp_truth.importance(
         C, T2[:12], LOGISTIC, np.zeros(12), C, np.random.default_rng(0), 1_000
     ),
+    "Laplace": lambda: laplace.at_mode(np.zeros(2), 0.0, np.eye(2)),
     "Posterior": lambda: gaussian_process.Posterior(np.zeros(2), np.ones(2)),
     "Gaussian": lambda: gp_ep.posterior(C, np.ones(12), np.zeros(12)),
     "Optimum": lambda: gaussian_process.optimise(
