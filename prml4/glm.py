@@ -61,39 +61,46 @@ def mean(fit, Phi, offset=None):
 def error(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
     """E(w) = sum_n c_n d_n / 2 = -s ln p(t|w) + constant, PRML (4.121)."""
     half_deviance, _, _, _ = _rows(w, Phi, t, family, link, offset)
-    return float(np.sum(_count(weights) * half_deviance))
+    return float(np.sum(_count(weights, len(Phi)) * half_deviance))
 
 
 def gradient(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
     """grad E = sum_n c_n (y_n - t_n) eta'_n phi_n, -s times PRML (4.122)."""
     _, slope, _, _ = _rows(w, Phi, t, family, link, offset)
-    return Phi.T @ (_count(weights) * slope)
+    return Phi.T @ (_count(weights, len(Phi)) * slope)
 
 
 def hessian(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
     """H = sum_n c_n {V_n eta'_n^2 + (y_n - t_n) eta''_n} phi_n phi_n^T."""
     _, _, expected, rest = _rows(w, Phi, t, family, link, offset)
-    return Phi.T @ ((_count(weights) * (expected + rest))[:, None] * Phi)
+    c = _count(weights, len(Phi))
+    return Phi.T @ ((c * (expected + rest))[:, None] * Phi)
 
 
 def information(w, Phi, family, link=None, *, offset=0.0, weights=None):
     """sum_n c_n V_n eta'_n^2 phi_n phi_n^T, the mean of H: cov[grad E] / s."""
-    link = link or family.links[0]
-    a = Phi @ w + offset
+    link, a = link or family.links[0], _activations(w, Phi, offset)
     _, _, expected, _ = row_terms(family, link, a, link.mean(a))
-    return Phi.T @ ((_count(weights) * expected)[:, None] * Phi)
+    return Phi.T @ ((_count(weights, len(Phi)) * expected)[:, None] * Phi)
 
 
 def _rows(w, Phi, t, family, link, offset):
     """E_n, (y - t) eta', V eta'^2, (y - t) eta'' of allowed targets."""
-    t = _targets(t, len(Phi), family)
+    t, a = _targets(t, len(Phi), family), _activations(w, Phi, offset)
     with np.errstate(all="ignore"):  # outside the domain E_n is infinite
-        return row_terms(family, link or family.links[0], Phi @ w + offset, t)
+        return row_terms(family, link or family.links[0], a, t)
 
 
-def _count(weights):
+def _activations(w, Phi, offset):
+    """a_n = w^T phi_n + offset_n."""
+    return validate.activations(w, Phi) + _offset(offset, len(Phi))
+
+
+def _count(weights, N):
     """c_n, one for all without weights."""
-    return 1.0 if weights is None else weights
+    if weights is None:
+        return 1.0
+    return validate.vector("weights", weights, N, "row")
 
 
 def pointwise(family, link, t, offset=0.0, *, fisher=False):
@@ -119,12 +126,10 @@ def pointwise(family, link, t, offset=0.0, *, fisher=False):
 
 
 def working_response(w, Phi, t, family, link=None, offset=0.0):
-    """z = w^T phi + (t - y) / y' and r = y'^2 / V, of which a Fisher step is
-    the weighted least-squares fit, Nelder and Wedderburn (1972)."""
-    t, link = _targets(t, len(Phi), family), link or family.links[0]
-    a = Phi @ w + offset
-    y, slope = link.mean(a), link.slope(a)
-    return a - offset + (t - y) / slope, slope**2 / family.variance(y)
+    """z = w^T phi + (t - y) / y' and r = y'^2 / V = V eta'^2, of which a Fisher
+    step is the weighted least-squares fit, Nelder and Wedderburn (1972)."""
+    _, slope, r, _ = _rows(w, Phi, t, family, link, offset)
+    return validate.activations(w, Phi) - slope / r, r  # (y - t) eta' / r
 
 
 def fisher_step(w, Phi, t, family, link=None, offset=0.0):
@@ -285,7 +290,7 @@ def _objective(given, scale, *, fisher):
     what = given.family, given.link, given.t, given.offset
     terms, c = pointwise(*what, fisher=fisher), given.weights
     if scale != 1:
-        c = np.full(len(given.t), _count(c) / scale)
+        c = np.full(len(given.t), _count(c, len(given.t)) / scale)
     alpha = given.alpha / scale
     return descent.Objective(given.Phi, terms, c, alpha, given.m0)
 
@@ -364,7 +369,7 @@ def _elemental(given, inside):
             W = inside + np.minimum(share, 1)[:, None] * (W - inside)
         A = W @ given.Phi.T + given.offset
         E = row_terms(given.family, given.link, A, given.t)[0]
-        E = np.sum(_count(given.weights) * E, axis=1)
+        E = np.sum(_count(given.weights, len(E.T)) * E, axis=1)
     best = np.argsort(E)[[0, 1, 3, 7, 15]]
     return W[best[np.isfinite(E[best])]]
 
@@ -483,7 +488,7 @@ def _report(best, separated, scale, given, offset, weights):
     d, a = best.w - given.m0, given.Phi @ best.w + given.offset
     with np.errstate(all="ignore"):  # where it stopped on the edge
         r = pearson_residual(given.family, given.link, a, given.t)
-        chi2 = float(np.sum(_count(given.weights) * r**2))
+        chi2 = float(np.sum(_count(given.weights, len(r)) * r**2))
         prior = float(d @ (given.alpha * d))
     rows = given.weights is None or grouped(given.family, given.t)
     freedom = (len(a) if rows else given.weights.sum()) - len(d)

@@ -48,7 +48,7 @@ def working_response(w, Phi, t):
     (y_n - t_n) / (y_n (1 - y_n)) is 0/0 in the tails.
     """
     s = 2 * validate.binary_targets(t, len(Phi)) - 1
-    a = Phi @ w
+    a = validate.activations(w, Phi)
     with np.errstate(over="ignore", divide="ignore"):
         return a + s / sigmoid(s * a), sigmoid_prime(a)
 

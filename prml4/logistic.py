@@ -57,19 +57,19 @@ def predict(fit, Phi):
 def error(w, Phi, t):
     """E(w) = -sum_n {t_n ln y_n + (1 - t_n) ln(1 - y_n)}, PRML (4.90)."""
     t = validate.binary_targets(t, len(Phi))
-    a = Phi @ w
+    a = validate.activations(w, Phi)
     return -float(np.sum(t * log_sigmoid(a) + (1 - t) * log_sigmoid(-a)))
 
 
 def gradient(w, Phi, t):
     """grad E(w) = sum_n (y_n - t_n) phi_n = Phi^T (y - t), PRML (4.91)."""
     t = validate.binary_targets(t, len(Phi))
-    return Phi.T @ (sigmoid(Phi @ w) - t)
+    return Phi.T @ (sigmoid(validate.activations(w, Phi)) - t)
 
 
 def hessian(w, Phi):
     """H = sum_n y_n (1 - y_n) phi_n phi_n^T = Phi^T R Phi, PRML (4.97)."""
-    r = sigmoid_prime(Phi @ w)
+    r = sigmoid_prime(validate.activations(w, Phi))
     return Phi.T @ (r[:, None] * Phi)
 
 
@@ -180,7 +180,8 @@ def log_odds_variance(fit, Phi, new):
 def perceptron_error(w, Phi, t):
     """sum_n max(0, -s_n w^T phi_n), PRML (4.54): the slope of E at infinity."""
     t = validate.binary_targets(t, len(Phi))
-    return np.maximum(0, (1 - 2 * t) * (Phi @ w)).sum()
+    a = validate.activations(w, Phi)
+    return np.maximum(0, (1 - 2 * t) * a).sum()
 
 
 # Learning from one observation at a time.
@@ -269,7 +270,8 @@ def sequential_runs(Phi, t, *, rate, steps, runs, rng, w0=None):
 def gradient_noise(w, Phi, t):
     """V = mean of g_n g_n^T - g g^T, g_n = (y_n - t_n) phi_n, g their mean."""
     t = validate.binary_targets(t, len(Phi))
-    g = (sigmoid(Phi @ w) - t)[:, None] * Phi
+    y = sigmoid(validate.activations(w, Phi))
+    g = (y - t)[:, None] * Phi
     return g.T @ g / len(g) - np.outer(g.mean(axis=0), g.mean(axis=0))
 
 

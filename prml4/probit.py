@@ -84,21 +84,21 @@ def predict(fit, Phi):
 def error(w, Phi, t, likelihood=PROBIT, weights=None):
     """E(w) = -sum_n ln p(t_n|a_n), PRML (4.90), a_n = w^T phi_n."""
     t = validate.binary_targets(t, len(Phi))
-    (L,) = likelihood.log_p(np.asarray(Phi) @ w, t, 0)
-    return -float(np.sum(L if weights is None else weights * L))
+    (L,) = likelihood.log_p(validate.activations(w, Phi), t, 0)
+    return -float(np.sum(_counted(L, weights)))
 
 
 def gradient(w, Phi, t, likelihood=PROBIT, weights=None):
     """grad E = -sum_n (ln p)' phi_n; for probit -sum_n s_n r_n phi_n."""
     t = validate.binary_targets(t, len(Phi))
-    _, d = likelihood.log_p(np.asarray(Phi) @ w, t, 1)
-    return -(d if weights is None else weights * d) @ Phi
+    _, d = likelihood.log_p(validate.activations(w, Phi), t, 1)
+    return -_counted(d, weights) @ Phi
 
 
 def hessian(w, Phi, t, likelihood=PROBIT, weights=None):
     """H = -sum_n (ln p)'' phi_n phi_n^T; for probit r_n (r_n + m_n)."""
     t = validate.binary_targets(t, len(Phi))
-    _, _, bend = likelihood.log_p(np.asarray(Phi) @ w, t, 2)
+    _, _, bend = likelihood.log_p(validate.activations(w, Phi), t, 2)
     return _gram(Phi, -bend, weights)
 
 
@@ -107,14 +107,20 @@ def information(w, Phi, likelihood=PROBIT, weights=None):
 
     For probit the factor is r(a) r(-a).
     """
-    h = likelihood.expected_curvature(np.asarray(Phi) @ w)
+    h = likelihood.expected_curvature(validate.activations(w, Phi))
     return _gram(Phi, h, weights)
 
 
 def _gram(Phi, h, weights):
     """sum_n c_n h_n phi_n phi_n^T, for h_n of any sign."""
-    h = h if weights is None else weights * h
-    return np.asarray(Phi).T @ (h[:, None] * Phi)
+    return np.asarray(Phi).T @ (_counted(h, weights)[:, None] * Phi)
+
+
+def _counted(terms, weights):
+    """The rows' terms, c_n times each, once without weights."""
+    if weights is None:
+        return terms
+    return validate.vector("weights", weights, len(terms), "row") * terms
 
 
 # Weights and label noise together, theta = (w, epsilon).
@@ -124,7 +130,7 @@ def joint_gradient(theta, Phi, t, likelihood=PROBIT, weights=None):
     """dE/dw as `gradient`, dE/d(epsilon) = sum_n (2 f_t - 1) / p_t."""
     noisy, a = flipped(likelihood, theta[-1]), np.asarray(Phi) @ theta[:-1]
     t = validate.binary_targets(t, len(a))
-    c = np.ones(len(a)) if weights is None else weights
+    c = _counted(np.ones(len(a)), weights)
     L, d = noisy.log_p(a, t, 1)
     with np.errstate(over="ignore"):  # an outlier's slope at epsilon = 0
         odds = np.exp(np.where(c > 0, -L, 0))
@@ -147,7 +153,7 @@ def joint_hessian(theta, Phi, t, likelihood=PROBIT, weights=None):
     """H of both: d2E/dw d(epsilon) = sum_n f_t' phi_n / p_t^2, and
     d2E/d(epsilon)^2 = sum_n {(1 - 2 f_t) / p_t}^2."""
     epsilon, a = theta[-1], np.asarray(Phi) @ theta[:-1]
-    noisy, c = flipped(likelihood, epsilon), 1.0 if weights is None else weights
+    noisy, c = flipped(likelihood, epsilon), _counted(np.ones(len(a)), weights)
     L, d = noisy.log_p(a, t, 1)
     odds = np.exp(np.minimum(-L, 300))  # an outlier's, at epsilon = 0
     mixed = (c * d * odds / (1 - 2 * epsilon)) @ Phi

@@ -1136,3 +1136,15 @@ def test_an_edge_beyond_all_numbers_is_named_once():
         fit = glm.fit(Phi, t, family, link, **more)
     assert not fit.converged
     assert [w.category for w in said] == [newton.NotConverged]
+
+
+@pytest.mark.parametrize("a", [34.0, 50.0, 300.0, -300.0])
+def test_the_working_response_has_its_digits_where_y_is_one(a):
+    """r is y (1 - y) = e^-|a| there, and (t - y) / r is e^|a| or 1 to the
+    last digit; V(y) was 0, a few per cent off at 35."""
+    phi, t = np.full((2, 1), a), np.array([0.0, 1.0])
+    z, r = glm.working_response([1.0], phi, t, BERNOULLI)
+    far = np.exp(abs(a))
+    want = [-1 - far, 1.0] if a > 0 else [-1.0, 1 + far]
+    np.testing.assert_allclose(z - a, want, rtol=1e-9, atol=1e-12 * abs(a))
+    np.testing.assert_allclose(r, np.exp(-abs(a)), rtol=1e-12)

@@ -635,3 +635,48 @@ def test_a_sequential_run_names_what_is_no_number_of_updates(option, value):
     how = {"rate": logistic.constant_rate(0.1), "epochs": 1} | {option: value}
     with pytest.raises(ValueError, match=f"{option} must be"):
         logistic.fit_sequential(Phi, t, rng=np.random.default_rng(1), **how)
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 3), (4,), ()])
+def test_a_column_of_weights_is_not_broadcast(data, shape):
+    """E was the sum over all pairs of rows and targets, 96.5 for 8.9."""
+    Phi, t = data
+    w = np.ones(shape)
+    for call in (
+        lambda: logistic.error(w, Phi, t),
+        lambda: logistic.gradient(w, Phi, t),
+        lambda: logistic.hessian(w, Phi),
+        lambda: logistic.perceptron_error(w, Phi, t),
+        lambda: logistic.gradient_noise(w, Phi, t),
+        lambda: irls.working_response(w, Phi, t),
+        lambda: irls.irls_step(np.ones((3, 1)), Phi, t),
+        lambda: probit.error(w, Phi, t),
+        lambda: probit.gradient(w, Phi, t),
+        lambda: probit.hessian(w, Phi, t),
+        lambda: probit.information(w, Phi),
+        lambda: glm.error(w, Phi, t, BERNOULLI),
+        lambda: glm.gradient(w, Phi, t, BERNOULLI),
+        lambda: glm.information(w, Phi, BERNOULLI),
+        lambda: glm.fisher_step(w, Phi, t, BERNOULLI),
+    ):
+        with pytest.raises(ValueError, match="w must be a vector with a wei"):
+            call()
+
+
+def test_a_column_of_counts_is_not_broadcast(data):
+    """Weights (N, 1) times N terms were N^2."""
+    Phi, t = data
+    w, column = np.zeros(3), np.ones((len(t), 1))
+    for call in (
+        lambda: probit.error(w, Phi, t, weights=column),
+        lambda: probit.gradient(w, Phi, t, weights=column),
+        lambda: probit.hessian(w, Phi, t, weights=column),
+        lambda: glm.error(w, Phi, t, BERNOULLI, weights=column),
+        lambda: glm.gradient(w, Phi, t, BERNOULLI, weights=column),
+        lambda: glm.hessian(w, Phi, t, BERNOULLI, weights=column),
+        lambda: glm.information(w, Phi, BERNOULLI, weights=column),
+    ):
+        with pytest.raises(ValueError, match="weights must have shape"):
+            call()
+    with pytest.raises(ValueError, match="offset must have shape"):
+        glm.error(w, Phi, t, BERNOULLI, offset=column)

@@ -143,6 +143,17 @@ def vector(name, value, size, per):
     return finite(name, one_each(name, value, size, per))
 
 
+def activations(w, Phi):
+    """a_n = w^T phi_n (N,), one for each row of Phi; no column of them."""
+    w, Phi = np.asarray(w), np.asarray(Phi)
+    if Phi.ndim != 2 or w.shape != Phi.shape[1:]:
+        raise ValueError(
+            "w must be a vector with a weight for each column of Phi; "
+            f"got shapes {w.shape} and {Phi.shape}"
+        )
+    return Phi @ w
+
+
 def vector_or_zeros(name, value, size, per):
     """Vector of `size` finite real numbers, or as many zeros for None.
 
