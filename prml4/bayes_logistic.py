@@ -208,12 +208,16 @@ def softmax_activation(fit, Phi):
     """mu_nk = v_k^T phi_n, C_njk = phi_n^T S_jk phi_n: (N, K-1) and (.., K-1).
 
     Activations relative to the last class, whose own is 0. A `Posterior` is
-    one of two classes.
+    one of two classes: its a, turned round, is relative to the second.
     """
     kinds = SoftmaxPosterior, Posterior
     M = getattr(validate.fitted(fit, *kinds), "M", len(fit.mode))
+    said = getattr(fit, "likelihood", LOGISTIC)
+    if said != LOGISTIC:
+        raise ValueError(f"likelihood must be logistic; got {said.name!r}")
     Phi = validate.columns(Phi, M)
-    V = fit.mode.reshape(-1, M)
+    sign = -1 if isinstance(fit, Posterior) else 1
+    V = sign * fit.mode.reshape(-1, M)
     roots = newton.forward(fit.cholesky).T.reshape(len(V), M, -1)
     half = np.einsum("nm,kmj->nkj", Phi, roots, optimize=True)
     return Phi @ V.T, half @ half.transpose(0, 2, 1)

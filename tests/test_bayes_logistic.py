@@ -323,6 +323,19 @@ def test_two_classes_of_a_softmax_are_a_sigmoid(sample):
     np.testing.assert_allclose(pairs, one[:, ::-1], atol=1e-8)
 
 
+def test_a_posterior_of_two_classes_keeps_their_order(sample):
+    """a is the log odds of C_1, the second class; as the first one's, every
+    label came out wrong. And a probit's a is no activation of a softmax."""
+    Phi, t = sample
+    two = bayes_logistic.fit(Phi, t)
+    y = bayes_logistic.predict_softmax(two, Phi)
+    one = bayes_logistic.predict_proba(two, Phi)
+    np.testing.assert_allclose(y, one, atol=1e-8)
+    other = bayes_logistic.fit(Phi, t, likelihood=PROBIT)
+    with pytest.raises(ValueError, match="must be logistic; got 'probit'"):
+        bayes_logistic.predict_softmax(other, Phi)
+
+
 def test_the_smaller_probability_has_its_digits_in_either_class():
     """p(C_0) of a row far on the side of C_1 is that of C_1 of its mirror
     image, not 1 - 1 = 0, by which one wrong label makes a loss infinite."""
