@@ -36,8 +36,8 @@ SLIPS = {  # id: module, what stands there, what the notes have
     "A02": (*LOSS, "np.sum(t * log_sigmoid(-a) + (1 - t) * log_sigmoid(a))"),
     "B14": (
         "logistic",
-        "Phi.T @ (sigmoid(Phi @ w) - t)",
-        "Phi.T @ (Phi @ w - t)",
+        "Phi.T @ (sigmoid(validate.activations(w, Phi)) - t)",
+        "Phi.T @ (validate.activations(w, Phi) - t)",
     ),
     "D06": (*PRIOR, PRIOR[1].replace("+", "-")),
     "D07": (*SHIFT, SHIFT[1].replace(" - m0", "")),
