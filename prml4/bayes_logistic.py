@@ -40,7 +40,8 @@ class Prior(Result):
 
     def log_density(self, w):
         """ln N(w | m0, S0) of each row of w (..., M), PRML (2.43)."""
-        d, P = np.asarray(w, float) - self.m0, self.precision
+        m0, P = self.m0, self.precision
+        d = validate.arguments(w, len(m0)) - m0
         z = d @ cholesky(P) if P.ndim == 2 else d * np.sqrt(P)
         return covariance.log_gaussian(z, -0.5 * self.log_det)
 

@@ -73,7 +73,8 @@ def log_volume(A):
 
 def log_gaussian(w, alpha, m0=None):
     """ln N(w|m0, diag(alpha)^{-1}), PRML (4.140); w (M,) or (S, M)."""
-    d = np.asarray(w, float) - (0.0 if m0 is None else np.asarray(m0))
+    w = np.asarray(w, float)
+    d, alpha = validate.held(w, alpha, 0.0 if m0 is None else m0)
     alpha = np.broadcast_to(alpha, d.shape[-1:])
     return covariance.log_gaussian(np.sqrt(alpha) * d, -np.log(alpha).sum() / 2)
 

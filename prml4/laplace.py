@@ -84,10 +84,7 @@ class Laplace(Result):
 
     def log_density(self, w):
         """ln N(w | w0, A^{-1}) of each row of w (..., M), PRML (2.43)."""
-        w, M = validate.real("w", w), self.mode.size
-        if w.ndim == 0 or w.shape[-1] != M:
-            raise ValueError(f"w must have shape (..., {M}); got {w.shape}")
-        L = self.cholesky
+        w, L = validate.arguments(w, self.mode.size), self.cholesky
         return log_gaussian((w - self.mode) @ L, -np.log(np.diag(L)).sum())
 
     def draws(self, rng, n):

@@ -75,17 +75,19 @@ def hessian(w, Phi):
 
 def map_error(w, Phi, t, alpha, m0=0.0):
     """E(w) + 1/2 (w - m0)^T A (w - m0), A = diag(alpha), PRML (4.142)."""
-    d = np.asarray(w) - m0
+    d, alpha = validate.held(w, alpha, m0)
     return error(w, Phi, t) + 0.5 * float(np.sum(alpha * d * d))
 
 
 def map_gradient(w, Phi, t, alpha, m0=0.0):
     """grad E(w) + A (w - m0), A = diag(alpha)."""
-    return gradient(w, Phi, t) + alpha * (np.asarray(w) - m0)
+    d, alpha = validate.held(w, alpha, m0)
+    return gradient(w, Phi, t) + alpha * d
 
 
 def map_hessian(w, Phi, alpha):
     """H(w) + A, A = diag(alpha), PRML (4.143)."""
+    _, alpha = validate.held(w, alpha)
     return hessian(w, Phi) + alpha * np.eye(len(w))
 
 

@@ -91,12 +91,14 @@ def as_matrix(H):
 
 def map_error(W, Phi, t, alpha):
     """E(W) + 1/2 sum_k w_k^T A w_k, A = diag(alpha), PRML (4.142)."""
+    W, alpha = validate.held(W, alpha)
     return error(W, Phi, t) + 0.5 * float(np.sum(alpha * np.square(W)))
 
 
 def map_gradient(W, Phi, t, alpha):
     """grad_{w_j} E + A w_j, A = diag(alpha), (K, M)."""
-    return gradient(W, Phi, t) + alpha * np.asarray(W)
+    W, alpha = validate.held(W, alpha)
+    return gradient(W, Phi, t) + alpha * W
 
 
 def margins(W, Phi, t):

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brute, fmin
 
-from prml4 import glm, irls, logistic, probit, softmax
+from prml4 import (
+    bayes_logistic,
+    evidence,
+    glm,
+    irls,
+    logistic,
+    probit,
+    softmax,
+)
 from prml4.models.data import challenger
 from prml4.models.dispersion import BERNOULLI
 from prml4.models.likelihoods import LOGISTIC
@@ -680,3 +688,33 @@ def test_a_column_of_counts_is_not_broadcast(data):
             call()
     with pytest.raises(ValueError, match="offset must have shape"):
         glm.error(w, Phi, t, BERNOULLI, offset=column)
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 3), (3, 3), (4,), (1,)])
+def test_a_column_of_precisions_is_not_broadcast(data, shape):
+    """alpha or m0 as a column gave the prior's sum over all pairs: 45.6 for
+    26.6, gradients (M, M), or a log density for each of M wrong means."""
+    Phi, t = data
+    w, W, wrong = np.ones(3), np.eye(3), np.full(shape, 2.0)
+    T = np.arange(len(t)) % 3
+    for call in (
+        lambda: logistic.map_error(w, Phi, t, wrong),
+        lambda: logistic.map_gradient(w, Phi, t, wrong),
+        lambda: logistic.map_hessian(w, Phi, wrong),
+        lambda: softmax.map_error(W, Phi, T, wrong),
+        lambda: softmax.map_gradient(W, Phi, T, wrong),
+        lambda: evidence.log_gaussian(w, wrong),
+    ):
+        with pytest.raises(ValueError, match="alpha must be one number or ha"):
+            call()
+    for call in (
+        lambda: logistic.map_error(w, Phi, t, 1.0, wrong),
+        lambda: logistic.map_gradient(w, Phi, t, 1.0, wrong),
+        lambda: evidence.log_gaussian(w, 1.0, wrong),
+        lambda: evidence.log_joint(w, Phi, t, alpha=1.0, m0=wrong),
+    ):
+        with pytest.raises(ValueError, match="m0 must be one number or have"):
+            call()
+    prior = bayes_logistic.prior(3)
+    with pytest.raises(ValueError, match=r"w must have shape \(\.\.\., 3\)"):
+        prior.log_density(np.ones((3, 1)))

@@ -154,6 +154,26 @@ def activations(w, Phi):
     return Phi @ w
 
 
+def arguments(w, M):
+    """w (..., M), one set of M real parameters per row."""
+    w = real("w", w)
+    if w.ndim == 0 or w.shape[-1] != M:
+        raise ValueError(f"w must have shape (..., {M}); got {w.shape}")
+    return w
+
+
+def held(w, alpha, m0=0.0):
+    """w - m0 and alpha of a prior: no pairs of their entries."""
+    w, M = np.asarray(w), np.shape(w)[-1:]
+    for name, value in (("alpha", alpha), ("m0", m0)):
+        if np.shape(value) not in ((), M):
+            raise ValueError(
+                f"{name} must be one number or have shape {M}, one per "
+                f"column; got shape {np.shape(value)}"
+            )
+    return w - m0, np.asarray(alpha)
+
+
 def vector_or_zeros(name, value, size, per):
     """Vector of `size` finite real numbers, or as many zeros for None.
 

@@ -49,6 +49,7 @@ def evidence_gradient(fit, Phi, t, alpha, m0=None, weights=None):
     """
     root = newton.forward(fit.cholesky)
     t = validate.binary_targets(t, len(Phi))
+    weights = validate.observation_weights(weights, len(t))
     alpha = validate.precisions(alpha, len(fit.mode))
     m0 = validate.vector_or_zeros("m0", m0, len(fit.mode), "column")
     d = fit.mode - m0

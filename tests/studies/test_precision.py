@@ -40,6 +40,15 @@ def test_gradient_by_differences(sample, likelihood):
     np.testing.assert_allclose(found, true, rtol=1e-6)
 
 
+def test_weights_of_other_rows_are_refused(sample):
+    """The first N of more weights were taken, whatever rows they were of."""
+    Phi, t = sample
+    q = bayes_logistic.fit(Phi, t)
+    for c in (np.arange(61) + 1.0, np.ones((60, 1)), 2.0):
+        with pytest.raises(ValueError, match=r"weights must have shape \(60,"):
+            precision.evidence_gradient(q, Phi, t, 1.0, weights=c)
+
+
 def test_gradient_with_other_precisions_is_refused(sample):
     """One for all, or one for each column."""
     q = bayes_logistic.fit(*sample, alpha=0.5)
