@@ -24,6 +24,7 @@ from prml4.numerics import validate
 
 DIRECT = 12  # columns up to which differences are formed pair by pair
 NEAR = 1e-3  # a squared distance this small, relative to |x|^2, has cancelled
+WIDE = 1e4  # length-scales from the mean at which it is no origin
 FAR = 1e100  # inputs further apart, in length-scales, are refused
 LIMIT = 230.0  # largest |theta|: exp(230) is 1e100
 
@@ -269,7 +270,7 @@ def _radial(scales, profile):
     """
 
     def differentiate(theta, X):
-        S = _scaled(X - X.mean(axis=0), theta)
+        S = _scaled(X - _amid(theta, X), theta)
         r2 = squared_distances(S)
         k, factor = profile(r2)
         if scales == 1:
@@ -277,12 +278,22 @@ def _radial(scales, profile):
         return k, _by_columns(factor(), S)
 
     def evaluate(theta, X, Z):
-        origin = X.mean(axis=0)  # small coordinates round least
+        origin = _amid(theta, X)  # small coordinates round least
         S = _scaled(X - origin, theta)
         T = None if Z is None else _scaled(Z - origin, theta)
         return profile(squared_distances(S, T))[0]
 
     return Kernel(_names("length", scales), evaluate, _unit, differentiate)
+
+
+def _amid(theta, X):
+    """The mean; if some are far from it, a median: a few far points leave the
+    others their digits.
+    """
+    mean = X.mean(axis=0)
+    if np.abs(_scaled(X - mean, theta)).max() <= WIDE:
+        return mean
+    return np.sort(X, axis=0)[len(X) // 2]
 
 
 def _by_columns(h, S):

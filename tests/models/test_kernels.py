@@ -279,3 +279,20 @@ def test_a_short_period_leaves_its_slope_its_digits():
     u = np.pi / p * np.subtract.outer(X, X)
     sine = np.sin(2 * np.pi / p * np.subtract.outer(near, near))
     np.testing.assert_allclose(slope, 2 * C * u * sine, rtol=1e-3)
+
+
+@pytest.mark.parametrize("far", [1e8, 1e12, -1e16])
+@pytest.mark.parametrize("scales", [1, 2])
+def test_a_far_point_leaves_the_others_their_digits(far, scales, rng):
+    """The mean of all was the origin: 0.6 of k among near points was lost."""
+    X = rng.normal(size=(6, 2))
+    all_of_them = np.vstack([X[:3], [[far, 0.0]], X[3:]])
+    near = [0, 1, 2, 4, 5, 6]
+    k, theta = kernels.squared_exponential(scales), -np.ones(scales)
+    C, slopes = k.with_gradients(theta, all_of_them)
+    np.testing.assert_allclose(C[near][:, near], k(theta, X), rtol=1e-12)
+    np.testing.assert_array_equal(k(theta, all_of_them), C)
+    crossed = k(theta, all_of_them, X)[near]
+    np.testing.assert_allclose(crossed, k(theta, X), rtol=1e-12)
+    for slope, right in zip(slopes, k.gradients(theta, X), strict=True):
+        np.testing.assert_allclose(slope[near][:, near], right, rtol=1e-12)
