@@ -298,7 +298,8 @@ def coronary():
 
 def draw_targets(rng, Phi, w):
     """t_n ~ Bern(sigma(w^T phi_n)), what logistic regression assumes (4.87)."""
-    y = sigmoid(validate.design(Phi) @ np.asarray(w, dtype=float))
+    Phi = validate.design(Phi)
+    y = sigmoid(Phi @ validate.vector("w", w, Phi.shape[1], "column of Phi"))
     return (rng.random(len(y)) < y).astype(float)
 
 

@@ -225,6 +225,13 @@ def test_targets_are_drawn_with_the_stated_probabilities(rng):
     assert np.all(abs(gap) < 5 * np.sqrt((y * (1 - y)) @ Phi**2))
 
 
+@pytest.mark.parametrize("w", [[[1.0], [2.0]], [1.0], 1.0, [1.0, np.nan]])
+def test_weights_of_another_shape_draw_nothing(w, rng):
+    """A column (2, 1) gave as many targets for every row as there are rows."""
+    with pytest.raises(ValueError, match="w must"):
+        data.draw_targets(rng, np.ones((5, 2)), w)
+
+
 def test_overlapping_data_overlap(rng):
     """A hundred draws of the default Gaussians are not separable."""
     d = data.two_gaussians(rng, 100)
