@@ -67,7 +67,8 @@ def log_concave(log_p, mu, s2, t=1):
     """ln Z = ln int p(t|a) N(a|mu, s2) da, d1, d2 for any p log-concave in a.
 
     log_p is a function of (a, t, order). Errors of ln Z, s d1 and s2 d2 are
-    absolute, 1e-11 for |mu| <= 40; beyond it 1e-8, relative to them.
+    absolute, 1e-11 for |mu| <= 40; beyond it 1e-8, relative to them. For s2
+    beyond 1e4 that of s2 d2 is 1e-15 s2 instead, as rounding does not shrink.
     """
     mu, s, t, shape = _arguments(mu, s2, t)
     if np.any(s > WIDEST):
