@@ -165,13 +165,17 @@ def hessian(label, of, at, *, display, library=None):
 
 def integral(label, of, over, *, display, library=None):
     """display = int of(x, ...) over the box [(a, b), ...], 1 to 3 dims."""
+    if np.shape(over) not in [(1, 2), (2, 2), (3, 2)]:
+        raise ValueError(
+            f"{label}: over must hold one to three pairs of ends; got {over}"
+        )
     truth = quadrature(of, over)
     how = "adaptive quadrature"
     return _judge("integral", label, how, truth, display, library)
 
 
 def limit(label, of, to, *, display, library=None):
-    """display = lim of(h) as h -> to (from above; np.inf is allowed)."""
+    """display = lim of(h) as h -> to (from above; +-np.inf is allowed)."""
     how = "extrapolated sequence"
     return _judge("limit", label, how, limit_of(of, to), display, library)
 

@@ -351,6 +351,13 @@ def test_what_is_no_number_is_refused(bad):
         check.identity("c", display=bad, other=1.0)
 
 
+@pytest.mark.parametrize("over", [(0, 1), [], [(0, 1)] * 4, [(0, 1, 2)]])
+def test_a_box_has_one_to_three_pairs_of_ends(over):
+    """One pair without its brackets, or a fourth, raised anything."""
+    with pytest.raises(ValueError, match="a-b: over must hold one to three"):
+        check.integral("a-b", lambda *x: 1.0, over, display=1.0)
+
+
 @pytest.mark.parametrize("label", ["", " ", None, "two words", 3, "a<b"])
 def test_a_claim_has_a_label(label):
     """The label is part of a link."""

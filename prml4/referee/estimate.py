@@ -408,7 +408,7 @@ def _pointwise(f, over):
 
 
 def limit_of(f, to):
-    """lim f(h) as h -> to from above, along to + 2^-k (2^k for infinity).
+    """lim f(h) as h -> to from above, along to + 2^-k (+-2^k for +-infinity).
 
     Richardson with powers 1, 2, 3, ... and, for any other powers, Aitken.
     Rounding is measured: f is evaluated again a 10^-9 of a step further.
@@ -444,4 +444,4 @@ def _aside(value, rows, best, small):
 def _approach(to, k, nudge):
     """The k-th point on the way to `to`, or a nudge further on."""
     h = RATIO ** -(k + nudge)
-    return 1 / h if to == np.inf else to + h
+    return np.sign(to) / h if np.isinf(to) else to + h

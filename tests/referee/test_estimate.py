@@ -369,6 +369,12 @@ LIMITS = [
 ]  # fmt: skip
 
 
+def test_a_limit_at_minus_infinity_is_approached():
+    """f(-inf) itself, 1 for Euler's number, had been the whole sequence."""
+    value, error = estimate.limit_of(lambda x: (1 + 1 / x) ** x, -INF)
+    assert abs(value - math.e) <= error <= 1e-6
+
+
 @pytest.mark.parametrize("case", range(len(LIMITS)))
 def test_limit_lies_within_its_error(case):
     """|limit - estimate| <= error <= 1e-4 of the size."""
