@@ -55,7 +55,16 @@ def mean(fit, Phi, offset=None):
     """y_n = f(w^T phi_n + offset_n), PRML (4.120); None: the fit's offset."""
     w, Phi = validate.prediction(validate.fitted(fit, GLMFit), Phi)
     offset = _offset(fit.offset if offset is None else offset, len(Phi))
-    return fit.link.mean(Phi @ w + offset)
+    a, sign = Phi @ w + offset, side(fit.family, fit.link)
+    rounding = EDGE * (np.abs(Phi) @ np.abs(w) + np.abs(offset))
+    if np.any(outside := sign * a < -rounding):
+        n = np.argmax(outside)
+        raise ValueError(
+            f"the {fit.link.name} link needs w^T phi_n + offset_n "
+            f"{'>' if sign > 0 else '<'} 0, or {fit.family.name} targets have "
+            f"no such mean; got {a[n]:.3g} in row {n}"
+        )
+    return fit.link.mean(a)
 
 
 def error(w, Phi, t, family, link=None, *, offset=0.0, weights=None):

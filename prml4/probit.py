@@ -369,7 +369,7 @@ def influence(fit, phi, t):
 
     The last entry is that of a fitted epsilon.
     """
-    (t,) = validate.binary_targets([t], 1)
+    (t,), fit = validate.binary_targets([t], 1), validate.at_minimum(fit)
     L, d = fit.likelihood.log_p(phi @ fit.w, t, 1)
     uphill = d * np.asarray(phi)
     if len(fit.H) > len(fit.w):  # (1 - 2 f_t) / p_t, p_t = e^L

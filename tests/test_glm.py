@@ -484,6 +484,32 @@ def test_a_fit_remembers_its_model():
         glm.mean(fit, Phi[:, :2])
 
 
+@pytest.mark.parametrize(
+    ("family", "link", "w"),
+    [
+        (GAMMA, INVERSE, [-1.0, -0.5]),
+        (GAMMA, IDENTITY, [1.0, 0.5]),
+        (POISSON, IDENTITY, [1.0, 0.5]),
+        (INVERSE_GAUSSIAN, INVERSE_SQUARE, [-1.0, -0.5]),
+        (GAUSSIAN, INVERSE, [-1.0, -0.5]),
+    ],
+)
+def test_a_row_beyond_the_domain_of_the_link_has_no_mean(family, link, w):
+    """Waiting times of -2, counts of -1 were predicted to the left of the
+    data, and NaN where the link has a root."""
+    Phi = np.c_[np.ones(30), np.linspace(0, 3, 30)]
+    y = link.mean(Phi @ w)
+    t = np.round(3 * y) if family is POISSON else y
+    fit = glm.fit(Phi, t, family, link)
+    assert fit.converged and glm.mean(fit, Phi).min() > 0
+    new = np.array([[1.0, 2.0], [1.0, -3.0]])
+    with pytest.raises(ValueError, match=r"link needs w\^T phi_n .* in row 1"):
+        glm.mean(fit, new)
+    assert glm.mean(fit, new, 3 * np.sign(w[0]) * abs(fit.w[0])).min() > 0
+    free = glm.fit(Phi, y - 3, GAUSSIAN)
+    assert glm.mean(free, Phi).min() < 0
+
+
 def test_an_ever_stronger_prior_pulls_w_to_its_mean():
     """w - m0 ~ -grad E(m0) / alpha as alpha grows."""
     Phi, t, _, _, _ = problem(POISSON, LOG)

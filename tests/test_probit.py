@@ -442,6 +442,15 @@ def test_influence_is_the_derivative_of_the_fit(sample, f, epsilon):
     )
 
 
+def test_without_a_minimum_there_is_no_influence(sample):
+    """Where classes are separable w moved by 1e17 for a row more."""
+    Phi, *_ = sample
+    with pytest.warns(SeparableDataWarning):
+        fit = probit.fit(Phi, Phi[:, 1] > 0)
+    with pytest.raises(ValueError, match="separable classes"):
+        probit.influence(fit, Phi[0], 1)
+
+
 def test_errors_and_influence_know_that_epsilon_was_fitted(rng):
     """Second differences of E by w and epsilon; and a refit. With epsilon held,
     observed errors were a fifth too small, influence nothing."""
