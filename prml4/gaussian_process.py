@@ -67,6 +67,10 @@ def predict_latent(fit, c_star, c_ss):
 def predict_proba(fit, c_star, c_ss):
     """p(C_k) = int p(t = k | f) N(f | m, v) df, (n, 2); PRML (6.76)."""
     m, v = predict_latent(fit, c_star, c_ss)
+    if not hasattr(fit, "likelihood"):
+        raise ValueError(
+            f"fit must be of classes to predict one; got {type(fit).__name__}"
+        )
     return fit.likelihood.predictive(m, v)
 
 

@@ -267,6 +267,7 @@ def sample(rng, model, t, length=1):
     Of a multinomial model a row has `length` words.
     """
     t = validate.labels(t, np.size(t), len(model.pi))
+    length = validate.whole("length", length, 0)
     if isinstance(model, MultinomialModel):
         return 1.0 * rng.multinomial(length, model.theta[t])
     if isinstance(model, BernoulliModel):

@@ -74,6 +74,14 @@ def test_without_noise_the_values_are_hit(problem):
     np.testing.assert_allclose(variance, np.diag(S), rtol=1e-10)
 
 
+def test_regression_predicts_no_classes():
+    """It has no likelihood of a class: an AttributeError said so."""
+    fit = gp.condition(np.eye(2), np.ones(2), noise=0.1)
+    for predict in (gp.predict, gp.predict_proba):
+        with pytest.raises(ValueError, match="fit must be of classes"):
+            predict(fit, np.zeros((2, 1)), 1.0)
+
+
 def test_a_repeated_point_is_named_and_jitter_shows():
     """The error says which point; the jitter stands in the result."""
     x = np.array([0.0, 1.0, 2.0, 1.0])

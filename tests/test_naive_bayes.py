@@ -546,6 +546,13 @@ def test_samples_have_the_moments_of_their_class(rng, make):
         ).all()
 
 
+@pytest.mark.parametrize("length", [2.5, -1, None])
+def test_a_row_has_a_whole_number_of_words(rng, length):
+    """Rows of two words for 2.5 of them."""
+    with pytest.raises(ValueError, match="length must be a whole number"):
+        naive_bayes.sample(rng, random_multinomial(rng), [0], length=length)
+
+
 def test_samples_of_words_have_their_shares(rng):
     """Means within five standard errors, 2e4 rows of nine words a class."""
     model, n = random_multinomial(rng), 20_000
