@@ -65,6 +65,8 @@ def divergence(log_f, log_g, over):
 
 def _inner(over):
     """Places inside of (a, b)."""
+    if np.shape(over) != (2,) or not over[0] < over[1]:
+        raise ValueError(f"over must be (a, b) with a < b; got {over}")
     return np.linspace(*over, GRID)[1:-1]
 
 

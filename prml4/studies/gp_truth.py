@@ -85,6 +85,7 @@ def importance(C, t, likelihood, mu, Sigma, rng, draws):
     """
     C = validate.kernel_matrix(C)
     t = validate.binary_targets(t, len(C))
+    Sigma = validate.symmetric("Sigma", Sigma, [C.shape])
     L, log_l = factor(C), log_likelihood(likelihood, t)
 
     def log_joint(F):

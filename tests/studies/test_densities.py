@@ -134,3 +134,16 @@ def test_a_peak_too_narrow_for_its_interval_is_named(sd, middle):
         densities.divergence(log_f, lambda z: 0 * z, (0, 1))
     near = middle - 9 * sd, middle + 9 * sd
     assert densities.log_integral(log_f, near) == pytest.approx(0, abs=1e-3)
+
+
+@pytest.mark.parametrize("over", [(5, -5), (1, 1), (0, np.nan), 3.0])
+def test_an_interval_has_its_lower_end_first(over):
+    """From 5 to -5 ln Z was NaN."""
+
+    def log_f(z):
+        return -0.5 * z**2
+
+    with pytest.raises(ValueError, match="over must be"):
+        densities.moments(log_f, over)
+    with pytest.raises(ValueError, match="over must be"):
+        densities.divergence(log_f, log_f, over)

@@ -151,3 +151,10 @@ def test_sampling_names_what_is_no_problem(rng, C, t, said):
     """Targets of -1 were taken for a likelihood of -3 f: ln p off by 0.03."""
     with pytest.raises(ValueError, match=said):
         gp_truth.importance(C, t, LOGISTIC, np.zeros(2), np.eye(2), rng, 100)
+
+
+def test_sampling_refuses_variances_for_a_covariance(rng):
+    """They were added to every row, and ln p(t) was 10 too low."""
+    given = np.eye(2), [0, 1], LOGISTIC, np.zeros(2)
+    with pytest.raises(ValueError, match="Sigma must have shape"):
+        gp_truth.importance(*given, np.ones(2), rng, 100)
