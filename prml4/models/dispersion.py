@@ -195,6 +195,7 @@ def log_density(family, t, y, s=1.0):
     large and their sum is not. Coins and counts whose mean is at the end of
     its range are certain.
     """
+    t, y = np.asarray(t, float), np.asarray(y, float)
     with np.errstate(divide="ignore", invalid="ignore"):
         eta, less = family.natural(y), family.half_deviance(t, y)
     certain = np.where(t == y, 0.0, np.inf)
@@ -253,7 +254,7 @@ def pearson_residual(family, link, a, t):
 
 def unit_deviance(t, y, family):
     """d = 2 ({eta t - b(eta)} at y = t, less the same at y), >= 0."""
-    return 2 * family.half_deviance(t, y)
+    return 2 * family.half_deviance(np.asarray(t, float), np.asarray(y, float))
 
 
 def side(family, link):

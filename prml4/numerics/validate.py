@@ -171,7 +171,7 @@ def held(w, alpha, m0=0.0):
                 f"{name} must be one number or have shape {M}, one per "
                 f"column; got shape {np.shape(value)}"
             )
-    return w - m0, np.asarray(alpha)
+    return w - m0, np.asarray(alpha, float)
 
 
 def vector_or_zeros(name, value, size, per):

@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from prml4 import glm
 from prml4.models import dispersion
 from prml4.models.dispersion import (
     BERNOULLI,
@@ -95,6 +96,26 @@ def test_unit_deviance_is_twice_the_loss_of_log_density(family):
     found = dispersion.unit_deviance(t, y, family)
     assert_allclose(found, want, rtol=1e-9, atol=1e-12)
     assert np.all(found[t != y] > 0) and abs(found[1]) < 1e-15
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64])
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
+def test_whole_numbers_are_computed_with_as_floats(family, dtype):
+    """The cube of an int32 2000 is below 0, the logarithm of an int8 has four
+    digits: the density of an inverse Gaussian was off by e^{4.8} or NaN."""
+    big = 3_000_000 if dtype is np.int64 else 2000
+    big = 120 if np.dtype(dtype).itemsize == 1 else big
+    big = 1 if family is BERNOULLI else big
+    t, y = np.array([1, 1, big], dtype), np.array([1, big, 1], dtype)
+    real = t.astype(float), y.astype(float)
+    for f in (
+        lambda t, y: dispersion.log_density(family, t, y),
+        lambda t, y: dispersion.unit_deviance(t, y, family),
+        lambda t, y: np.atleast_1d(glm.pearson(t, y, family)),
+    ):
+        found, want = f(t, y), f(*real)
+        assert_allclose(found, want, rtol=1e-14)
+        assert_allclose(f(t, real[1]), want, rtol=1e-14)
 
 
 def test_unit_deviance_of_targets_on_the_edge():
