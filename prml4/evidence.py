@@ -156,7 +156,8 @@ def log_likelihood(w, Phi, t, likelihood=LOGISTIC, weights=None):
     """ln p(t|w) = sum_n c_n ln p(t_n|w^T phi_n) of each row of w (..., M)."""
     t = validate.binary_targets(t, len(Phi))
     c = validate.observation_weights(weights, len(t))
-    (terms,) = likelihood.log_p(np.asarray(w) @ np.asarray(Phi).T, t, 0)
+    a = (np.asarray(w) * 1.0) @ np.asarray(Phi).T
+    (terms,) = likelihood.log_p(a, t, 0)
     return (terms if c is None else terms * c).sum(axis=-1)
 
 

@@ -718,3 +718,21 @@ def test_a_column_of_precisions_is_not_broadcast(data, shape):
     prior = bayes_logistic.prior(3)
     with pytest.raises(ValueError, match=r"w must have shape \(\.\.\., 3\)"):
         prior.log_density(np.ones((3, 1)))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16])
+def test_weights_that_are_short_integers_are_summed_as_floats(dtype):
+    """w^T phi of two int8 wrapped round at 128, w - m0 of two uint8 at 0."""
+    rng = np.random.default_rng(3)
+    Phi = rng.integers(0, 100, (30, 3)).astype(dtype)
+    t, w, m0 = np.arange(30) % 2, np.array([1, 0, 2]), np.array([2, 1, 0])
+    want = logistic.map_error(w, Phi.astype(float), t, 0.5, m0)
+    w, m0 = w.astype(dtype), m0.astype(dtype)
+    assert logistic.map_error(w, Phi, t, 0.5, m0) == pytest.approx(want)
+    E = -evidence.log_likelihood(w, Phi, t)
+    assert E == pytest.approx(logistic.error(w, Phi.astype(float), t))
+    assert probit.error(w, Phi, t, LOGISTIC) == pytest.approx(E)
+    r, z = np.arange(30).astype(dtype), rng.standard_normal(30)
+    found = irls.weighted_least_squares(Phi, r, z)
+    want = irls.weighted_least_squares(Phi, r.astype(float), z)
+    np.testing.assert_allclose(found, want, rtol=1e-12)

@@ -151,7 +151,7 @@ def activations(w, Phi):
             "w must be a vector with a weight for each column of Phi; "
             f"got shapes {w.shape} and {Phi.shape}"
         )
-    return Phi @ w
+    return Phi @ (w * 1.0)  # sums of int8 would be int8
 
 
 def arguments(w, M):
@@ -171,7 +171,7 @@ def held(w, alpha, m0=0.0):
                 f"{name} must be one number or have shape {M}, one per "
                 f"column; got shape {np.shape(value)}"
             )
-    return w - m0, np.asarray(alpha, float)
+    return w * 1.0 - m0, np.asarray(alpha, float)
 
 
 def vector_or_zeros(name, value, size, per):
