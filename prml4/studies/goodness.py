@@ -88,8 +88,13 @@ def criteria(fit, Phi, t):
     """ln L, AIC = 2 k - 2 ln L and BIC = k ln N - 2 ln L of a fit, no prior."""
     _no_prior(fit)
     L, M = log_likelihood(fit, Phi, t), len(fit.w)
-    k = M + (fit.family.s is None)
-    return Criteria(L, k, 2 * k - 2 * L, k * np.log(fit.freedom + M) - 2 * L)
+    k, N = M + (fit.family.s is None), fit.freedom + M
+    if fit.weights is None and len(Phi) != N:
+        raise ValueError(
+            f"Phi must have the {N:g} rows of the fit, whose likelihood is "
+            f"charged for its weights; got {len(Phi)}"
+        )
+    return Criteria(L, k, 2 * k - 2 * L, k * np.log(N) - 2 * L)
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,6 +121,15 @@ def test_aic_and_bic_are_those_of_statsmodels():
         goodness.criteria(glm.fit(Phi, t, POISSON, alpha=1.0), Phi, t)
 
 
+def test_criteria_are_of_the_rows_of_the_fit():
+    """Of ten rows, or of a test set, the likelihood was charged as of all."""
+    Phi, t, *_ = drawn(POISSON)
+    fit = glm.fit(Phi, t, POISSON)
+    with pytest.raises(ValueError, match="the 80 rows of the fit.*got 10"):
+        goodness.criteria(fit, Phi[:10], t[:10])
+    assert goodness.log_likelihood(fit, Phi[:10], t[:10]) < 0
+
+
 def groups():
     """Shares of 12 groups of unequal size, and each trial as a row."""
     rng = np.random.default_rng(3)
