@@ -56,7 +56,9 @@ def diagnose(yours, right, at, terms=None, elsewhere=None):
     points = [p if isinstance(p, tuple) else (p,) for p in points]
     if verdict := _unusable_at(points, yours, right, terms or {}):
         return verdict
-    cases = _cases(yours, right, points)
+    near = _near(points) if callable(yours) and callable(right) else []
+    cases = [_case(yours, right, args) for args in points + near]
+    cases = [c for c in cases if c is not None]
     given = {id(args) for args in points}  # judged by its own size each
     wrong = [
         c for c in cases
@@ -65,7 +67,8 @@ def diagnose(yours, right, at, terms=None, elsewhere=None):
     here = [c for c in wrong if id(c.args) in given]
     slow = wrong and not here and len(points) > 1 and _equal(wrong, within=SLOW)
     if not wrong or slow:  # what iterates may be right from these starts only
-        return "right", "your function agrees with the book's"
+        broken = _broken(yours, right, near)
+        return broken or ("right", "your function agrees with the book's")
     if _equal(wrong, within=CLOSE):
         return "not yet", NEARLY
     if all(np.max(np.abs(c.yours - c.right)) < 1e-15 for c in wrong):
@@ -176,14 +179,20 @@ def _case(yours, right, args):
     return Case(args, *pair) if usable else None
 
 
-def _cases(yours, right, points):
-    """The points given, and three random ones near each of the first two."""
+def _near(points):
+    """Three random points near each of the first two."""
     rng = np.random.default_rng(0)
-    live = callable(yours) and callable(right)
-    near = points[:2] * 3 if live else []
-    near = [tuple(_moved(x, rng) for x in args) for args in near]
-    found = [_case(yours, right, args) for args in points + near]
-    return [c for c in found if c is not None]
+    return [tuple(_moved(x, rng) for x in args) for args in points[:2] * 3]
+
+
+def _broken(yours, right, near):
+    """The verdict where only the book's function has an answer, or None."""
+    for args in near:
+        if _case(right, right, args):
+            verdict = _unusable(yours, args, _array(_call(right, args)))
+            if verdict:
+                return "not yet", OUTSIDE + verdict[1]
+    return None
 
 
 def _moved(x, rng):
