@@ -25,7 +25,7 @@ PATIENCE = 1800  # seconds for the tests of one module
 BELL = "covariance", "    return -half - 0.5 * np.shape(z)[-1] *"
 LOSS = "logistic", "np.sum(t * log_sigmoid(a) + (1 - t) * log_sigmoid(-a))"
 PRIOR = "logistic", "return error(w, Phi, t) + 0.5 * float(np.sum(alpha * d * d"
-SHIFT = "logistic", "    d = np.asarray(w) - m0\n    return error"
+SHIFT = "logistic", "validate.held(w, alpha, m0)\n    return error"
 CURVED = "logistic", "    return hessian(w, Phi) + alpha * np.eye(len(w))"
 BLOCK = "softmax", "(Y[k] * (eye[k, j] - Y[j]) * Phi.T)"
 HEIGHT = "laplace", "log_f - log_gaussian(0 * mode, -np"
@@ -40,7 +40,7 @@ SLIPS = {  # id: module, what stands there, what the notes have
         "Phi.T @ (validate.activations(w, Phi) - t)",
     ),
     "D06": (*PRIOR, PRIOR[1].replace("+", "-")),
-    "D07": (*SHIFT, SHIFT[1].replace(" - m0", "")),
+    "D07": (*SHIFT, SHIFT[1].replace(", m0", "")),
     "E02": (*PRIOR, PRIOR[1].replace("alpha * d", "1 / alpha * d")),
     "A22": (*CURVED, CURVED[1].replace("n(w", "n(0 * w")),
     "B28": (*CURVED, CURVED[1].partition(" +")[0]),
