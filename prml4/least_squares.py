@@ -77,12 +77,12 @@ def error(W, Phi, T):
 
 def gradient(W, Phi, T):
     """grad E(W) = Phi^T (Phi W - T), of the shape of W."""
-    return np.asarray(Phi).T @ _misses(W, Phi, T)
+    return np.asarray(Phi, float).T @ _misses(W, Phi, T)
 
 
 def _misses(W, Phi, T):
     """Phi W - T, of the shape of T: nothing is broadcast."""
-    y, T = np.asarray(Phi) @ W, np.asarray(T)
+    y, T = np.asarray(Phi, float) @ W, np.asarray(T, float)
     if y.shape != T.shape:
         raise ValueError(
             f"T must have the shape {y.shape} of the outputs Phi W; "

@@ -263,10 +263,10 @@ def _all_of_it(joint, edges):
     if np.isfinite(edges[0]) or np.isfinite(edges[-1]):
         return
     mass = sum(_quad(lambda x: joint(x).sum(), e) for e in pairwise(edges))
-    if not abs(mass - 1) < 1e-6:
+    if not abs(mass - 1) < 1e-10:
         raise ValueError(
             "joint must have total probability 1 from -inf to inf; quadrature "
-            f"found {mass:.6g}: put an edge on each side of every bell"
+            f"found {mass:.12g}: put edges far out on each side of all bells"
         )
 
 

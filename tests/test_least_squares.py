@@ -669,3 +669,11 @@ def test_what_is_no_fit_is_named(call):
     """By its kind, and the kind that was expected."""
     with pytest.raises(ValueError, match="must be a .*; got NoneType"):
         call()
+
+
+def test_short_integers_are_added_up_as_floats():
+    """An error of -7 for 3449."""
+    Phi = np.array([[1, 60], [1, 90]], np.int8)
+    W, T = np.array([3, 2], np.int8), np.array([120, 100], np.int8)
+    assert ls.error(W, Phi, T) == 3449
+    assert ls.gradient(W, Phi, T).tolist() == [86, 7650]

@@ -736,3 +736,14 @@ def test_weights_that_are_short_integers_are_summed_as_floats(dtype):
     found = irls.weighted_least_squares(Phi, r, z)
     want = irls.weighted_least_squares(Phi, r.astype(float), z)
     np.testing.assert_allclose(found, want, rtol=1e-12)
+
+
+def test_numbers_of_single_precision_are_added_up_in_double(rng):
+    """A time stamp as a column: E was 1553 for 2035."""
+    x = (1.7e9 + 100 * rng.standard_normal(50)).astype(np.float32)
+    Phi = np.c_[np.ones(50, np.float32), x]
+    w = np.array([-1.1 * 1.7e9, 1.1], np.float32)
+    t = rng.integers(0, 2, 50)
+    for f in (logistic.error, logistic.gradient, probit.error):
+        wide = f(w.astype(float), Phi.astype(float), t)
+        np.testing.assert_array_equal(f(w, Phi, t), wide)

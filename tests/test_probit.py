@@ -887,3 +887,11 @@ def test_separated_classes_have_no_standard_errors():
         fit = probit.fit(Phi, [0, 0, 1, 1])
     with pytest.raises(ValueError, match="fit must have a minimum"):
         probit.standard_errors(fit)
+
+
+def test_epsilon_is_learned_once(rng):
+    """Of a likelihood that flips labels already, errors were 25 % too large."""
+    Phi = np.c_[np.ones(30), rng.standard_normal(30)]
+    t = rng.integers(0, 2, 30)
+    with pytest.raises(ValueError, match="flip no labels.* got probit, flip"):
+        probit.fit_noise(Phi, t, likelihood=flipped(PROBIT, 0.1))

@@ -238,10 +238,13 @@ def test_a_bell_that_quadrature_overlooks_is_missed():
     """Far from the edges for its width: every mistake was made, for nothing."""
     joint = sep.normals([0.5, 0.5], [-40, 40], [0.1, 0.1])
     for L in (None, 1 - np.eye(2)):
-        with pytest.raises(ValueError, match="put an edge on each side"):
+        with pytest.raises(ValueError, match="put edges far out on each side"):
             sep.risk([1, 0], joint, [-np.inf, 0, np.inf], L)
     with pytest.raises(ValueError, match="quadrature found 0:"):
         sep.bayes_risk(joint, [-np.inf, 0, np.inf], np.ones((2, 1)))
+    near = [-np.inf, 5 - 5e-4, 5 + 5e-4, np.inf]  # 3e-7 of a bell is missed
+    with pytest.raises(ValueError, match="found 0.99999971"):
+        sep.risk([0, 1, 0], sep.normals([0.5, 0.5], [0, 5], [1, 1e-4]), near)
     edges = [-np.inf, -41, -39, 0, 39, 41, np.inf]
     assert sep.risk([1, 1, 1, 0, 0, 0], joint, edges) == pytest.approx(1)
     assert sep.bayes_risk(BELLS, [-np.inf, 0, np.inf]) == pytest.approx(

@@ -148,7 +148,7 @@ class LinearDiscriminant(_Classifier):
     """Gaussian classes of one covariance, `gaussian.fit_lda`.
 
     shrinkage  in [0, 1], moves the covariance towards the target
-    target     "diagonal", "spherical" or, with several classes, as `covariance`
+    target     "diagonal", "isotropic" or, with several classes, as `covariance`
     """
 
     _fit = staticmethod(gaussian.fit_lda)

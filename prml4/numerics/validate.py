@@ -145,13 +145,13 @@ def vector(name, value, size, per):
 
 def activations(w, Phi):
     """a_n = w^T phi_n (N,), one for each row of Phi; no column of them."""
-    w, Phi = np.asarray(w), np.asarray(Phi)
+    w, Phi = np.asarray(w, float), np.asarray(Phi, float)
     if Phi.ndim != 2 or w.shape != Phi.shape[1:]:
         raise ValueError(
             "w must be a vector with a weight for each column of Phi; "
             f"got shapes {w.shape} and {Phi.shape}"
         )
-    return Phi @ (w * 1.0)  # sums of int8 would be int8
+    return Phi @ w
 
 
 def arguments(w, M):
