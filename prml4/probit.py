@@ -216,12 +216,12 @@ def fit_noise(
     The lowest of the minima that are found, see `_lowest`; epsilon = 0 is one
     if E does not fall there.
     """
+    objective, t = logistic.problem(Phi, t, alpha, m0, weights, likelihood)
     if likelihood.epsilon > 0:
         raise ValueError(
             "likelihood must flip no labels, since epsilon is to be learned; "
             f"got {likelihood.name}"
         )
-    objective, t = logistic.problem(Phi, t, alpha, m0, weights, likelihood)
     stop = validate.stopping(tol, max_iter)
     found = _descent(objective, t, likelihood, [objective.m0], stop)
     if not found.separated:
