@@ -111,6 +111,22 @@ class PlantedSlips(Assembled):
         )
 
 
+class Versions(Assembled):
+    """What came of the unit tests on each Python, from `make versions`."""
+
+    def markdown(self):
+        """One row for each environment."""
+        path = RESULTS / "versions.json"
+        if not path.exists():
+            yield "No other version has been tried yet: run `make versions`."
+            return
+        keys = "with", "passed", "skipped", "failed"
+        runs = json.loads(path.read_text("utf-8")).items()
+        rows = [[name.split()[0], *map(row.get, keys)] for name, row in runs]
+        header = ["Python", *keys]
+        yield from table(header, rows, [2, 5, *[2] * 3])
+
+
 class Times(Assembled):
     """Seconds and memory of `make times`, by notebook."""
 
@@ -136,5 +152,6 @@ def setup(app):
     app.add_directive("campaigns", Campaigns)
     app.add_directive("error-bars", ErrorBars)
     app.add_directive("planted-slips", PlantedSlips)
+    app.add_directive("versions", Versions)
     app.add_directive("times", Times)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,21 +5,30 @@
 
 For each Python that can be found, in the folder of pyenv or on PATH: the
 oldest NumPy and SciPy that pyproject.toml allows and that have a wheel for it,
-then the newest. Environments are kept in .make/versions.
+then the newest. Environments are kept in .make/versions; what came of all unit
+tests, in benchmarks/results/versions.json for the page "How reliable".
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools import journal
 
 PYTHONS = "3.11", "3.12", "3.13"
 # what reads the notebooks and builds the pages is tested by `make test`
-TESTS = ["tests/models", "tests/numerics", "tests/studies", "tests/referee"]
+ROOMS = "models", "numerics", "studies", "referee", "estimators"
+TESTS = [f"tests/{room}" for room in ROOMS]
 TESTS += [str(path) for path in sorted(Path("tests").glob("test_*.py"))]
+RESULTS = Path("benchmarks/results/versions.json")
 HOMES = ".pyenv/versions", ".local/share/uv/python"
 
 
@@ -74,6 +83,36 @@ VERSIONS = (
 )
 
 
+def counted(report):
+    """How many tests passed, were skipped and failed, of pytest's XML."""
+    suite = ElementTree.parse(report).find("testsuite")
+    names = "tests", "skipped", "failures", "errors"
+    every, skipped, *bad = (int(suite.get(name)) for name in names)
+    failed = sum(bad)
+    return {
+        "passed": every - skipped - failed,
+        "skipped": skipped,
+        "failed": failed,
+    }
+
+
+def tried(python, tests):
+    """The counts of a run of these tests, and its exit code."""
+    report = python.parents[1] / "tests.xml"
+    report.unlink(missing_ok=True)
+    options = ["-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    code = subprocess.run([python, "-m", "pytest", *options, *tests]).returncode
+    return counted(report), code
+
+
+def keep(name, row):
+    """Write what came of one environment beside the others."""
+    rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    rows[name] = row
+    text = json.dumps(dict(sorted(rows.items())), indent=1)
+    journal.write(RESULTS, text + "\n")
+
+
 def main():
     """Run the tests on each; which failed, or could not be tried."""
     parse = argparse.ArgumentParser()
@@ -89,9 +128,11 @@ def main():
             python = environment(found, version, age)
             said = run([python, "-c", VERSIONS], check=True).stdout.strip()
             print(f"Python {version}, {said}", flush=True)
-            tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
-            if subprocess.run([python, *tests, *asked.tests]).returncode:
+            counts, code = tried(python, asked.tests)
+            if code:
                 bad.append(f"Python {version}, {said}")
+            if asked.tests == TESTS:
+                keep(f"{version} {age}", {"with": said, **counts})
     print("\n".join(f"FAILED: {each}" for each in bad) or "all passed")
     return bad
 

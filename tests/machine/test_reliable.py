@@ -8,6 +8,7 @@ import pytest
 from tests.campaigns import __main__ as campaigns
 from tests.campaigns import error_bars, slips
 from theme import reliable
+from tools import versions
 
 SOME = "--problems 12 --well 4".split()
 
@@ -113,6 +114,19 @@ def test_error_bars_and_slips_are_shown(monkeypatch, tmp_path):
     (tmp_path / "slips.json").write_text('{"A1": true, "B2": false}')
     text = lines(reliable.PlantedSlips)
     assert "Of 2 slips" in text and "found 1, and missed B2." in text
+
+
+def test_versions_are_shown_as_they_were_counted(monkeypatch, tmp_path):
+    """Failures and errors of a run are failed; the table has a row for each."""
+    monkeypatch.setattr(reliable, "RESULTS", tmp_path)
+    assert "make versions" in lines(reliable.Versions)
+    monkeypatch.setattr(versions, "RESULTS", tmp_path / "versions.json")
+    suite = '<testsuite tests="9" skipped="2" failures="1" errors="3"/>'
+    (tmp_path / "tests.xml").write_text(f"<testsuites>{suite}</testsuites>")
+    counts = versions.counted(tmp_path / "tests.xml")
+    versions.keep("3.12 oldest", {"with": "numpy 2.0.0", **counts})
+    text = lines(reliable.Versions)
+    assert "* - 3.12\n  - numpy 2.0.0\n  - 3\n  - 2\n  - 4\n" in text
 
 
 @pytest.mark.parametrize("slip", slips.SLIPS)
