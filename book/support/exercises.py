@@ -237,7 +237,10 @@ def exponential_family_weights():
     return {
         "right": right,
         "at": [(np.arange(5.0), 6.0, 2.5, 0.3), (np.arange(3.0), 1.0, 4, 0.5)],
-        "terms": {"prior": lambda x, a, b, pi: 0 * x + np.log(pi / (1 - pi))},
+        "terms": {
+            "prior": lambda x, a, b, pi: 0 * x + np.log(pi / (1 - pi)),
+            "normaliser": lambda x, a, b, pi: 0 * x + b - a,
+        },
     }
 
 

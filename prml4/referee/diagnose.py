@@ -13,12 +13,14 @@ import copy
 import inspect
 import warnings
 from functools import partial
+from itertools import combinations
 from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 
 SAME, CLOSE, FITS = 1e-7, 1e-4, 1e-5  # equal; nearly so; a hypothesis fits
+EXPLAINS = 1e-3  # what a changed argument may leave of a difference
 SLOW = 0.02  # what an iteration may be off by from another start
 NUMBERS = {"": 1, "2": 2, "½": 0.5, "3": 3, "⅓": 1 / 3, "4": 4, "¼": 0.25}
 HINTS = {"1/N": " (a mean for a sum)", "N": " (a sum for a mean)"}
@@ -26,7 +28,7 @@ NIL = "it is zero"
 UNEXPLAINED = "it differs, and not in a way that has a simple name"
 NEARLY = (
     "it is close, but not equal: an approximation (such as a one-sided "
-    "difference), or lost digits"
+    "difference, or a search that stops early), or lost digits"
 )
 OUTSIDE = (
     "it is right at the point given, but not near it: does it use something "
@@ -72,6 +74,8 @@ def diagnose(yours, right, at, terms=None, elsewhere=None):
         least = min(np.max(np.abs(c.right)) for c in wrong)
         return "not yet", LOST.format(least)
     text = _explained(right, wrong, here, terms or {}, elsewhere or {})
+    if text == UNEXPLAINED and here and _equal(here, within=CLOSE):
+        return "not yet", NEARLY
     return "not yet", ("" if here else OUTSIDE) + text
 
 
@@ -430,12 +434,43 @@ def _one_sided(q):
 
 
 def _replaced(q):
-    """yours = right with one argument replaced."""
+    """yours = right with one argument replaced, or with two exchanged."""
     for words, change in REPLACED:
         for i, name in enumerate(q.names):
-            say = _also(f"it is as if `{name}` {words}")
             new = _changed(q, partial(_put, i, change))
-            yield lambda c, say=say: "" if c else say(c), q.y, new
+            yield _alone(f"it is as if `{name}` {words}"), q.y, _apart(q, new)
+    for i, j in combinations(range(len(q.names)), 2):
+        names = f"`{q.names[i]}` and `{q.names[j]}`"
+        new = _changed(q, partial(_exchanged, i, j))
+        say = _alone(f"it is as if {names} were exchanged")
+        yield say, q.y, _apart(q, new)
+
+
+def _alone(words):
+    """'words', if there is no factor besides."""
+    return lambda c: "" if c else words
+
+
+def _apart(q, bases):
+    """The bases that leave a thousandth of the difference at most.
+
+    One that leaves more, as it is nearly right itself, explains nothing.
+    """
+    for case, base in zip(q.cases, bases, strict=True):
+        off = np.max(np.abs(case.yours - case.right))
+        same = base is not None and base.shape == case.yours.shape
+        fits = same and np.max(np.abs(case.yours - base)) <= EXPLAINS * off
+        yield base if fits else None
+
+
+def _exchanged(i, j, args):
+    """args with two arrays or two numbers in each other's place, or None."""
+    kinds = [isinstance(args[k], float | np.ndarray) for k in (i, j)]
+    if not all(kinds) or np.shape(args[i]) != np.shape(args[j]):
+        return None
+    new = list(args)
+    new[i], new[j] = args[j], args[i]
+    return tuple(new)
 
 
 REPLACED = (

@@ -411,6 +411,7 @@ def limit_of(f, to):
     """lim f(h) as h -> to from above, along to + 2^-k (+-2^k for +-infinity).
 
     Richardson with powers 1, 2, 3, ... and, for any other powers, Aitken.
+    What is slower than any power, as 1/ln h, gets a bound that is too small.
     Rounding is measured: f is evaluated again a 10^-9 of a step further.
     """
     f = _tolerant(f, np.shape(f(_approach(to, 1, 0.0))))

@@ -347,3 +347,48 @@ def test_digits_that_are_lost_are_named():
     found = check.attempt("x-a", naive, lambda a: np.logaddexp(0, -a), at)
     assert found.verdict == "not yet"
     assert "log1p" in found.diagnosis and "4e-18" in found.diagnosis
+
+
+def test_an_iteration_that_stops_early_is_close_and_nothing_else():
+    """Another start has the same answer, and so explains nothing."""
+    at = [(np.array([8.0, 1.0]), np.array([2.1, 0.95]))]
+
+    def right(y, x):
+        return np.cbrt(y)
+
+    def early(y, x):
+        for _ in range(2):
+            x = x - (x - y / x**2) / 3
+        return x
+
+    found = diagnose.diagnose(early, right, at)
+    assert found == ("not yet", diagnose.NEARLY)
+
+
+def test_a_name_explains_the_difference_and_not_its_smallness():
+    """A rule with a small error is not the same rule with half the step."""
+
+    def right(x, h):
+        near = (np.sin(x + h) - np.sin(x - h)) / (2 * h)
+        far = (np.sin(x + 2 * h) - np.sin(x - 2 * h)) / (4 * h)
+        return (4 * near - far) / 3
+
+    found = diagnose.diagnose(lambda x, h: np.cos(x), right, (0.7, 0.25))
+    assert found == ("not yet", diagnose.UNEXPLAINED)
+    found = diagnose.diagnose(lambda x, h: right(x, h / 2), right, (0.7, 0.9))
+    assert found == ("not yet", "it is as if `h` were halved (a factor ½)")
+
+
+def test_arguments_that_were_exchanged_are_named():
+    """Old shares for new ones."""
+
+    def right(p, old, new):
+        q = p * new / old
+        return q / q.sum()
+
+    at = [
+        np.array(v) for v in ([0.2, 0.5, 0.3], [0.4, 0.4, 0.2], [0.1, 0.3, 0.6])
+    ]
+    at = tuple(at)
+    found = diagnose.diagnose(lambda p, a, b: right(p, b, a), right, at)
+    assert found == ("not yet", "it is as if `old` and `new` were exchanged")
