@@ -370,7 +370,7 @@ def standard_errors(fit, *, expected=True):
 
 
 def influence(fit, phi, t):
-    """dw/dc = -H^{-1} grad E_new, c = 0 the weight of a new row (phi, t).
+    """dw/dc = -H^{-1} grad E_new, c the weight of (phi, t), 0 if it is new.
 
     The last entry is that of a fitted epsilon.
     """
