@@ -134,7 +134,7 @@ def _determined(Phi, names):
     if N < M:
         raise ValueError(
             f"Phi must have as many rows as columns; got {N} rows for {M} "
-            "weights per output: many fits have no error at all; take fewer "
+            "weights per output: many fits are equally good; take fewer "
             "columns or penalise the weights (alpha > 0)"
         )
     if M:
