@@ -462,6 +462,7 @@ def laplace_evidence():
         "terms": {
             "M/2 ln 2 pi": lambda top, A: len(A) / 2 * np.log(2 * np.pi),
             "1/2 ln |A|": lambda top, A: log_det(A)[1] / 2,
+            "other half of 1/2 ln |A|": lambda top, A: log_det(A)[1] / 4,
         },
     }
 

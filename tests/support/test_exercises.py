@@ -7,6 +7,7 @@ import pytest
 from scipy import special, stats
 from support import exercises
 
+from prml4 import check
 from prml4.models import families
 from prml4.studies import clutter
 from tools.chapters import public_functions
@@ -246,6 +247,17 @@ def test_the_answer_is_right(name):
     arguments, answer = CASES[name]
     found = getattr(exercises, name)()["right"](*arguments)
     np.testing.assert_allclose(found, answer, rtol=1e-9)
+
+
+def test_a_half_spent_twice_has_a_name():
+    """1/2 ln |A| is the sum of ln L_ii: the likely slip is half of that."""
+
+    def halved(top, A):
+        L = np.linalg.cholesky(A)
+        return top - np.log(np.diag(L) / (2 * np.pi)).sum() / 2
+
+    said = check.attempt("half", halved, **exercises.laplace_evidence())
+    assert "other half of 1/2 ln |A|" in str(said)
 
 
 def test_every_answer_has_a_case():
