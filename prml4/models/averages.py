@@ -110,7 +110,7 @@ def _tilted(terms, mu, s, left, right, step):
         q /= total[:, None]
         d1 = np.sum(q * d, axis=1)
         d = np.sqrt(q) * (d - d1[:, None])
-        d2 = np.sum(d * d + q * bend, axis=1)
+        d2 = np.minimum(np.sum(d * d + q * bend, axis=1), 0)  # p is log-concave
         out[:, rows] = top + np.log(total * h / ROOT_TWO_PI), d1, d2
     return out
 

@@ -139,6 +139,15 @@ def test_derivatives_have_their_signs(mu, s2, t):
     assert s2 + s2**2 * d2 > 0 or s2 == 0
 
 
+@pytest.mark.parametrize("s2", [1e-8, 0.1, 3.0, 40.0])
+def test_rounding_bends_no_log_concave_average_upwards(s2):
+    """Far below, sigma(a) is e^a and d2 nothing: at most 0, not 5e-32, or EP
+    would take a site of negative precision (Prekopa's theorem)."""
+    mu = np.linspace(-740, -60, 6801)
+    assert np.all(averages.logistic(mu, s2)[2] <= 0)
+    assert np.all(averages.log_concave(LOGISTIC.log_p, mu, s2)[2] <= 0)
+
+
 @given(st.floats(-40, 40), st.floats(0, 100))
 def test_quadrature_is_absolute(mu, s2):
     """The probability rule agrees with the sharper one to 1e-13."""
