@@ -232,6 +232,15 @@ UNBROKEN = """() => [...document.querySelectorAll(
     box.scrollWidth)"""
 
 
+# left sides beside a later line of what they equal, not the first
+SUNK = """() => [...document.querySelectorAll('.bd-article .whole + .parts')]
+  .filter(right => {
+    const [a, b] = [right.previousElementSibling, right.querySelector('.whole')]
+      .map(e => e.getBoundingClientRect());
+    return a.height && a.right < b.left + 2 && a.top > b.bottom;
+  }).map(e => e.closest('div.math').id)"""
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_displays_go_on_below_on_a_phone(visit, chapter):
@@ -240,6 +249,7 @@ def test_displays_go_on_below_on_a_phone(visit, chapter):
     typeset(view)
     view.locator(".bd-article .parts").first.wait_for()
     assert view.evaluate(UNBROKEN) == []
+    assert view.evaluate(SUNK) == []
     view.wait_for_function(
         """() => [...document.querySelectorAll(
       '.bd-article div.math > mjx-container')].every(box =>
