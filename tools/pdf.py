@@ -109,7 +109,6 @@ ON_PAPER = """
 html, body, .bd-article { background: white; }
 .bd-article-container, .bd-article-container .bd-article {
   padding: 0 !important; }
-.tag_exercise .cell_output { display: none; }
 section.title { break-after: page; padding-top: 60mm; }
 section.contents, section.solutions + section.solutions { break-before: page; }
 .solutions .answer { display: flow-root; }

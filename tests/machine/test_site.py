@@ -570,6 +570,14 @@ def test_paper_shows_the_mark_alone(visit):
 
 
 @pytest.mark.browser
+def test_an_exercise_says_nothing_of_its_empty_function(visit):
+    """Only those who run the notebook have attempted anything."""
+    view = visit("book/07_logistic")
+    said = view.locator(".tag_exercise .attempt")
+    assert said.count() == 1 and not said.is_visible()
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_code_can_be_copied(visit, chapter):
     """The button puts the first cell, as it stands, on the clipboard."""
