@@ -67,6 +67,14 @@ def test_links_lead_somewhere():
     assert inside > 2000
 
 
+def test_nothing_is_torn_from_what_it_names():
+    """No label at the foot of a page, no output alone on the next."""
+    _, texts = printed()
+    alone = re.compile(r"\(\w+\.\d+\) · ([\w-]+) (?!Checked|A definition)")
+    assert [found[1] for text in texts if (found := alone.search(text))] == []
+    assert min(len(text.split()) for text in texts[1:]) > 10
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_the_typefaces_are_within(name):
     """Every font is embedded, and text is set in the book's own."""
