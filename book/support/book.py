@@ -342,18 +342,21 @@ def number(value, digits=3):
     return power(value, digits) if "e" in plain else plain
 
 
-def slider(draw, values, *, label, alt, start=0, panels=1):
+def slider(
+    draw, values, *, label, alt, start=0, panels=1, height=slides.HEIGHT
+):
     """A drawing for each of `values`, chosen with a slider.
 
     draw(ax, value) draws one frame (ax is an array if panels > 1) and fixes
-    its limits; alt(value) says in a sentence what that frame shows.
+    its limits; alt(value) says in a sentence what that frame shows.  A strip
+    is less high than other drawings, in inches.
     """
     names = [v if isinstance(v, str) else f"{v:g}" for v in values]
     said = [alt(v).strip() for v in values]
     if not all(said):
         raise ValueError("expected a sentence for every frame, got none")
-    frames = [slides.frame(draw, v, panels, STYLE) for v in values]
-    picture = slides.picture(frames, start)
+    frames = [slides.frame(draw, v, panels, height, STYLE) for v in values]
+    picture = slides.picture(frames, height, start)
     page = slides.page(label, names, said, start, picture)
     if len(page) > 300_000:
         raise ValueError(

@@ -1,8 +1,8 @@
 """How a slider picture is drawn and written down.
 
-    frame(draw, value, panels, style)    matplotlib's SVG, where panels end
-    picture(frames, start)               all of them as SVG
-    page(label, names, said, ...)        and as one piece of HTML
+    frame(draw, value, panels, height, style)  matplotlib's SVG, panels' ends
+    picture(frames, height, start)             all of them as SVG
+    page(label, names, said, ...)              and as one piece of HTML
 
 The HTML carries its own style and script, needs no identifiers but those of
 the picture, and shows its first picture where scripts do not run.
@@ -15,9 +15,8 @@ import matplotlib.pyplot as plt
 
 from support import figures, svg
 
-SIZE = (6.4, 3.8)  # inches of every drawing
+WIDTH, HEIGHT = 6.4, 3.8  # inches of a drawing
 PANEL = {  # steady margins, so that nothing jumps from frame to frame
-    "figure.figsize": SIZE,
     "figure.constrained_layout.use": False,
     "figure.subplot.left": 0.12,
     "figure.subplot.right": 0.97,
@@ -101,10 +100,10 @@ def _scale(names):
     )
 
 
-def frame(draw, value, panels, style):
+def frame(draw, value, panels, height, style):
     """One frame as matplotlib's SVG, and where its panels end."""
     with plt.rc_context(style | PANEL):
-        fig, axes = plt.subplots(1, panels)
+        fig, axes = plt.subplots(1, panels, figsize=(WIDTH, height))
         draw(axes, value)
         cuts = figures.cuts(fig)
         made = svg.drawing(fig)
@@ -112,13 +111,13 @@ def frame(draw, value, panels, style):
     return made, cuts
 
 
-def picture(frames, start):
+def picture(frames, height, start):
     """All frames as SVG; panels side by side stack where there is no room."""
     cuts, refs = frames[start][1], {}
     held = [svg.panels(made, refs, len(cuts) - 1) for made, _ in frames]
     columns = [svg.layers(panel, start) for panel in zip(*held, strict=True)]
     columns[0] = svg.definitions(refs) + columns[0]
-    return svg.row(cuts, 72 * SIZE[1], columns)
+    return svg.row(cuts, 72 * height, columns)
 
 
 def page(label, names, said, start, picture):

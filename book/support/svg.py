@@ -346,8 +346,9 @@ def _formula(place, align, x):
     """Mathematics as running text, since the page's font has its own widths."""
     if any(_name(n) != "text" for n in place):
         return _write(place, {})  # bars of fractions and roots stay in place
-    runs = _runs(sorted(_glyphs(place), key=lambda glyph: glyph[0]))
-    size = max(s for _, s, _, _ in runs)
+    glyphs = sorted(_glyphs(place), key=lambda glyph: glyph[0])
+    size = max(glyph[2] for glyph in glyphs)
+    runs = _runs(_star(glyph, size) for glyph in glyphs)
     base = level = next(y for y, s, _, _ in runs if s == size)
     words = ""
     for y, s, style, text in runs:
@@ -388,6 +389,14 @@ def _glyphs(place):
             yield x, y, size, style, text
 
 
+def _star(glyph, size):
+    """A star that is an index: in the page's typeface it is small and high."""
+    x, y, small, style, text = glyph
+    if text == "*" and small < size:
+        return x, y + 0.3 * size, size, style, text
+    return glyph
+
+
 def _runs(glyphs):
     """Glyphs joined while height, size and style last; relations spaced."""
     runs = []
@@ -398,12 +407,16 @@ def _runs(glyphs):
         )
         if text in "=<>≤≥≈→" or (text in "−+" and after):
             text = f" {text} "
-        elif (last[3].endswith(",") and not text.isdigit()) or (
+        elif (
+            last[3].endswith(",") and not (text.isdigit() or text.isspace())
+        ) or (
             re.search("[a-z]{2}$", last[3])
             and after
             and (style not in last or text.isdigit())
         ):  # (x, y), and a function's name before what it is taken of
             text = f"\N{THIN SPACE}{text}"
+        if last[3][-1:].isspace() and not (text := text.lstrip()):
+            continue  # one space is there
         if combining(text[0]) or last[:3] == (y, size, style):
             runs[-1] = (*last[:3], last[3] + text)
         else:

@@ -245,6 +245,34 @@ def test_formulas_keep_accents_powers_and_fractions():
     )
 
 
+def test_a_formula_has_one_space_on_either_side_of_a_relation():
+    """Whether the sign stands within the dollars or beyond them."""
+
+    def formula(ax, value):
+        ax.set(title="$c$ = 1", xlabel="$c = 2$")
+
+    text = make(formula, ["only"], alt=str).rich["text/html"]
+    words = re.sub(r"<[^>]*>", "", text).replace("\xa0", " ")
+    assert "c = 1" in words and "c = 2" in words
+
+
+def test_an_index_star_is_as_large_as_a_letter():
+    """The page's typeface has a small one, set high, for running text."""
+
+    def formula(ax, value):
+        ax.set(xlabel="value $f_*$")
+
+    text = make(formula, ["only"], alt=str).rich["text/html"]
+    (star,) = re.findall(r"<tspan([^>]*)>\*<", text)
+    assert "font-size" not in star and float(star.split('"')[1]) > 3
+
+
+def test_a_slider_may_be_low():
+    """What fills a strip has no blank above and below it."""
+    text = make(height=2).rich["text/html"]
+    assert set(re.findall(r'viewBox="[\d. ]* (\d+)"', text)) == {"144"}
+
+
 def test_too_large_a_slider_is_refused():
     """The message says what to do."""
     rng = np.random.default_rng(7)
