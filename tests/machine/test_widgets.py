@@ -363,6 +363,19 @@ def test_points_follow_the_finger(visit):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("name", PAGES)
+def test_a_tap_chooses_the_point_that_is_nearest(visit, name):
+    """On a phone the targets of neighbours overlap; their dots do not."""
+    figure = visit(name, 390, has_touch=True)
+    for point in figure.locator("button.point").all():
+        point.scroll_into_view_if_needed()
+        box = point.bounding_box()
+        middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        figure.page.touchscreen.tap(*middle)
+        assert "chosen" in point.get_attribute("class")
+
+
+@pytest.mark.browser
 def test_functions_swing_only_where_motion_is_welcome(visit):
     """To the next draw, at once if less motion is asked for."""
     ends = []

@@ -64,6 +64,12 @@ window.Widget = (() => {
       const box = stage.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
     };
+    // targets of neighbours overlap where there is little room
+    const nearest = (px, py) => {
+      const far = buttons.map((_, i) =>
+        Math.hypot(of.place(i)[0] - px, of.place(i)[1] - py));
+      return buttons[far.indexOf(Math.min(...far))];
+    };
     const make = i => {
       const button = document.createElement("button");
       button.type = "button";
@@ -77,8 +83,10 @@ window.Widget = (() => {
         event.preventDefault();
       });
       button.addEventListener("pointerdown", event => {
-        button.focus();
-        button.setPointerCapture(event.pointerId);
+        event.preventDefault(); // or the press itself moves the focus
+        const held = nearest(...inside(event));
+        held.focus();
+        held.setPointerCapture(event.pointerId);
       });
       button.addEventListener("pointermove", event => {
         if (button.hasPointerCapture(event.pointerId))
