@@ -247,6 +247,8 @@ def newton_cg(problem, v, *, tol=ROUNDING, max_iter=100):
         scale = np.sqrt(1 + abs(E))
         far = np.sqrt(max(g @ guess(g), 0.0)) / scale
         share = min(0.1, max(far, 0.3 * tol / max(far, tol)))
+        if far <= ROUNDING:  # by a poor guess it may be: ask finely
+            share = 1e-3
         step = conjugate_gradients(product, guess, g, share)
         decrement = np.sqrt(max(g @ step, 0.0))  # rounding may win
         moved = search(slope, v, E, step, decrement)

@@ -265,6 +265,19 @@ def test_newton_cg_finds_what_newton_finds(rng, alpha):
     assert again.converged and len(again.trace) <= 2
 
 
+def test_newton_cg_arrives_where_the_guess_is_poor(rng):
+    """A row of 1e7 has all of the guess's curvature, and none in the end: E
+    stayed 6e-5 too high, the weights a hundredth of their errors away."""
+    Phi, t = rng.standard_normal((200, 2)), rng.integers(3, size=200)
+    Phi[0, 1] = 1e7
+    f = softmax.Problem(Phi, t, None, np.zeros(2), np.eye(2))
+    full = newton.newtons_method(f, np.zeros(f.d))
+    short = descent.newton_cg(f, np.zeros(f.d))
+    assert full.converged and short.converged
+    off = short.w - full.w
+    assert off @ full.H @ off < 1e-9
+
+
 def test_the_guess_is_close_to_the_inverse_hessian(rng):
     """Exact where all rows have the same probabilities: at v = 0."""
     for alpha in (0.0, 5.0):
