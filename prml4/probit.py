@@ -223,11 +223,26 @@ def fit_noise(
             f"got {likelihood.name}"
         )
     stop = validate.stopping(tol, max_iter)
-    found = _descent(objective, t, likelihood, [objective.m0], stop)
-    if not found.separated:
-        found = _lowest(objective, t, likelihood, found, stop)
+    found = plain = _descent(objective, t, likelihood, [objective.m0], stop)
+    if not plain.separated:
+        found = _lowest(objective, t, likelihood, plain, stop)
+        if found.error > plain.error - 1e-9 * (1 + plain.error):
+            _tells_epsilon(found, objective, likelihood)
     complain(found, found.separated, stuck=_stuck(found))
     return replace(found, weights=logistic.own(weights))
+
+
+def _tells_epsilon(fit, objective, likelihood):
+    """A ValueError where E is flat along (w, epsilon) that predict the same."""
+    theta = np.append(fit.w, fit.epsilon)
+    F = joint_information(theta, objective.Phi, likelihood, objective.weights)
+    F += np.diag(np.append(objective.alpha, 0.0))
+    if newton.smallest_share(F) < descent.DEPENDENT:
+        J, M = np.unique(objective.Phi, axis=0).shape
+        raise ValueError(
+            f"Phi must tell epsilon from {M} weights, as {M + 1} different "
+            f"rows or a prior may do; got {J}, along which E is flat"
+        )
 
 
 def _lowest(objective, t, likelihood, plain, stop):

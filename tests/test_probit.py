@@ -557,6 +557,19 @@ def test_an_outlier_without_weight_counts_for_nothing(rng):
     np.testing.assert_allclose(g, want, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "Phi",
+    [np.ones((8, 1)), np.c_[np.ones(8), np.arange(8) % 2], [[1.0], [-1]] * 4],
+    ids=["one group", "two groups", "two groups that mirror each other"],
+)
+def test_noise_that_nothing_tells_from_the_weights_is_refused(Phi):
+    """E is flat: epsilon was 0 or 0.07, by rounding, and converged=True."""
+    t = np.r_[0.0, 0, 0, 1, 1, 1, 1, 1]
+    with pytest.raises(ValueError, match="must tell epsilon from"):
+        probit.fit_noise(Phi, t)
+    assert probit.fit_noise(Phi, t, alpha=1.0).converged
+
+
 def test_with_noise_there_may_be_two_valleys():
     """A shallow one near w = 0, and one that goes on to infinity."""
     x = np.array([-3.0, -2, -1, 1, 2, 3, 4])
