@@ -116,6 +116,7 @@ def test_no_variation_has_no_estimate():
         (families.bernoulli(), [0, 0, 0]),
         (families.categorical(3), [0, 1, 1]),
         (families.categorical(3), [2, 1, 1]),
+        (families.categorical(4), [0, 0, 0, 0, 1, 2]),  # 4/6 + 1/6 + 1/6 < 1
         (families.poisson(), [0, 0]),
         (families.gaussian(), [2.5, 2.5]),
         (families.multivariate_gaussian(2), [[0.0, 0.0], [1.0, 1.0]]),

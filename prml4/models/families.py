@@ -97,7 +97,7 @@ def categorical(K):
         mean=mean,
         covariance=lambda eta: np.diag(y := mean(eta)) - np.outer(y, y),
         natural=natural,
-        gap=lambda m: min(_positive(m), 1 - m.sum()),
+        gap=lambda m: min(_positive(m), 1 - m.sum() - K * 2.0**-52),
         guess=lambda m: np.log(m / (1 - m.sum())),
     )  # fmt: skip
 
