@@ -180,6 +180,13 @@ def test_what_is_wrong_is_said_with_its_block(monkeypatch):
         many_rows.fit_logistic(PHI, 2 * T2 - 1)
 
 
+def test_with_a_prior_a_class_may_be_empty():
+    """As in memory, where T says that there is one more."""
+    found = many_rows.fit_softmax(PHI, T3, 4, alpha=1.0)
+    same = softmax.fit(PHI, np.eye(4)[T3], alpha=1.0, method="newton")
+    np.testing.assert_allclose(found.W, same.W, atol=1e-9)
+
+
 # On Dask.
 
 
