@@ -379,7 +379,7 @@ def _stuck(fit):
 
 def standard_errors(fit, *, expected=True):
     """Square roots of the diagonal of F^{-1}, or H^{-1}: (M,) or (M + 1,)."""
-    fit = validate.at_minimum(fit)
+    validate.at_minimum(validate.fitted(fit, ProbitFit))
     H = fit.information if expected else fit.H
     return np.sqrt(np.sum(descent.variance_root(H) ** 2, axis=0))
 
@@ -389,7 +389,8 @@ def influence(fit, phi, t):
 
     The last entry is that of a fitted epsilon.
     """
-    (t,), fit = validate.binary_targets([t], 1), validate.at_minimum(fit)
+    validate.at_minimum(validate.fitted(fit, ProbitFit))
+    (t,) = validate.binary_targets([t], 1)
     L, d = fit.likelihood.log_p(phi @ fit.w, t, 1)
     uphill = d * np.asarray(phi)
     if len(fit.H) > len(fit.w):  # (1 - 2 f_t) / p_t, p_t = e^L

@@ -729,8 +729,14 @@ def test_a_fit_is_predicted_with_its_own_likelihood(sample):
         np.testing.assert_array_equal(probit.predict_proba(fit, Phi), want)
     far = probit.predict_proba([1.0, 0, 0], [[30.0, 0, 0]])
     assert far[0, 0] == pytest.approx(stats.norm.sf(30), rel=1e-12)
-    with pytest.raises(ValueError, match="fit must be a ProbitFit"):
-        probit.predict_proba(logistic.fit(Phi, t), Phi)
+    other = logistic.fit(Phi, t)
+    for use in (
+        lambda: probit.predict_proba(other, Phi),
+        lambda: probit.standard_errors(other),
+        lambda: probit.influence(other, Phi[0], 1),
+    ):
+        with pytest.raises(ValueError, match="fit must be a ProbitFit"):
+            use()
 
 
 # Several valleys.
