@@ -688,3 +688,8 @@ def test_a_reference_is_one_of_the_classes(reference):
     """Not several, nor their name."""
     with pytest.raises(ValueError, match="reference must be one of 0, 1, 2"):
         softmax.fit(np.eye(3), [0, 1, 2], alpha=1.0, reference=reference)
+    one, same = (
+        softmax.fit(np.eye(3), [0, 1, 2], alpha=1.0, reference=r).W
+        for r in (1, 1.0)  # class numbers may be floats, as t is
+    )
+    np.testing.assert_array_equal(one, same)
