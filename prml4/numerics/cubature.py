@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.linalg import norm
+from scipy.ndimage import binary_erosion
 
 from prml4.numerics import validate
 from prml4.numerics.newton import forward
@@ -37,7 +38,8 @@ class Dense(Result):
     log_evidence          ln int f(w) dw
     mean          (M,)    E[w]
     covariance    (M, M)  cov[w]
-    error                 largest change at the last halving of the step
+    error                 largest change at the last halving of the step, or
+                          what the cells at a wall hold
     w             (S, M)  nodes
     p             (S,)    their masses, which sum to one
     """
@@ -96,8 +98,8 @@ def integrate(log_f, q, *, tol=1e-11):
                 f"{moved:.1e}, more than {tol:.1e}"
             )
         new = _sums(log_g, ends, n, fall)
-        moved = max(float(norm(new[k] - old[k])) for k in range(3))
-    log_Z, mean, C, z, p = _within(ends, n, new, tol)
+        moved = max(new[3], *(float(norm(new[k] - old[k])) for k in range(3)))
+    log_Z, mean, C, _, z, p = _within(ends, n, new, tol)
     log_Z = float(log_Z) - float(np.log(np.diag(q.cholesky)).sum())
     w = q.mode + z @ T
     return Dense(log_Z, q.mode + mean @ T, T.T @ C @ T, moved, w, p)
@@ -168,7 +170,9 @@ def _within(ends, n, sums, tol):
 
 
 def _sums(log_g, ends, n, fall):
-    """ln Z, mean, covariance in z; nodes with a share of the mass, shares."""
+    """ln Z, mean, covariance in z, and what hangs on cells where f ends, as at
+    a wall; nodes with a share of the mass, shares.
+    """
     z = nodes([a + (b - a) * (np.arange(n) + 0.5) / n for a, b in ends])
     value = [log_g(z[k : k + BLOCK]) for k in range(0, len(z), BLOCK)]
     value = np.concatenate(value)
@@ -179,7 +183,10 @@ def _sums(log_g, ends, n, fall):
     total = p.sum()
     cell = np.prod((ends[:, 1] - ends[:, 0]) / n)
     kept = value > top - fall - _pull(np.abs(z).max(axis=1), z.shape[1])
+    inside = binary_erosion(kept.reshape((n,) * len(ends)), border_value=1)
+    wall = ~inside.ravel()[kept]
     z, p = z[kept], p[kept] / total
     mean = p @ z
     C = (z - mean).T @ ((z - mean) * p[:, None])
-    return top + np.log(total * cell), mean, C, z, p
+    lost = float(p[wall] @ (1 + np.sum(z[wall] ** 2, axis=1)))
+    return top + np.log(total * cell), mean, C, lost, z, p

@@ -224,3 +224,20 @@ def test_long_tails_have_their_share_of_the_variance(nu, tol):
     assert found.covariance[0, 0] == pytest.approx(nu / (nu - 2), abs=tol)
     with pytest.raises(cubature.TooCoarse, match="move by"):
         cubature.integrate(lambda w: stats.t(4).logpdf(w[:, 0]), q, tol=tol)
+
+
+@pytest.mark.parametrize("tol", [0.1, 0.05])
+@pytest.mark.parametrize("wall", [-1.171, 0.853, 1.232, 2.265])
+def test_the_error_knows_of_a_wall(wall, tol):
+    """A normal density cut off at `wall`: grids that agree by chance were off
+    by up to thirty times the stated error.
+    """
+    q = laplace.at_mode([0.0], 0.0, [[1.0]])
+    found = cubature.integrate(
+        lambda w: np.where(w[:, 0] > wall, stats.norm.logpdf(w[:, 0]), -np.inf),
+        q, tol=tol,
+    )  # fmt: skip
+    true = stats.truncnorm(wall, np.inf)
+    assert abs(found.log_evidence - stats.norm.logsf(wall)) < found.error < tol
+    assert abs(found.mean[0] - true.mean()) < found.error
+    assert abs(found.covariance[0, 0] - true.var()) < found.error
