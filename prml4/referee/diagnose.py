@@ -194,10 +194,13 @@ def _moved(x, rng):
     """A random neighbour of the same nature; labels and counts stay."""
     a = np.asarray(x)
     labels = np.all(np.isin(a, (0, 1))) or np.all(np.isin(a, (-1, 1)))
-    shares = a.ndim == 2 and np.all(a >= 0) and np.allclose(a.sum(1), 1)
-    if a.dtype.kind != "f" or shares or (labels and (a.ndim == 0 or a.any())):
+    shares = a.ndim in (1, 2) and np.all(a >= 0) and np.allclose(a.sum(-1), 1)
+    rows = shares and a.ndim == 2
+    if a.dtype.kind != "f" or rows or (labels and (a.ndim == 0 or a.any())):
         return x
     noise = 0.3 * rng.standard_normal(a.shape)
+    if shares:
+        return a * np.exp(noise) / np.sum(a * np.exp(noise))
     if a.ndim == 2 and a.shape[0] == a.shape[1] and np.allclose(a, a.T):
         return a * np.exp(noise[0] + noise[0][:, None])
     if np.all((a > 0) & (a < 1)):

@@ -211,6 +211,24 @@ def test_stubs_are_not_attempted(stub):
     assert found._repr_html_().startswith('<div class="attempt not-attempted">')
 
 
+def test_probabilities_stay_probabilities():
+    """A right answer may use that they sum to one, and neighbours must too;
+    but a constant is seen to be one.
+    """
+
+    def entropy(p):
+        return -np.sum(p * np.log(p))
+
+    def by_the_rest(p):
+        last = 1 - p[0] - p[1]
+        return -p[0] * np.log(p[0]) - p[1] * np.log(p[1]) - last * np.log(last)
+
+    at = (np.array([0.2, 0.3, 0.5]),)
+    assert diagnose.diagnose(by_the_rest, entropy, at)[0] == "right"
+    fixed = diagnose.diagnose(lambda p: entropy(at[0]), entropy, at)
+    assert fixed[0] == "not yet"
+
+
 def test_coincidences_do_not_deceive():
     """At w = 0 every y is 1/2: there the slip y^2 for y(1 - y) is invisible."""
     found = check.attempt(
