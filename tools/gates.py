@@ -513,13 +513,13 @@ def is_allowed_function(node, handed):
 
 
 def cells_are_short(chapter):
-    """At most 15 lines (hidden drawing cells 40) of at most 80 columns."""
+    """1 to 15 lines (hidden drawing cells 40) of at most 80 columns."""
     complaints = []
     for c in chapter.code:
         lines = c.source.splitlines()
         hidden_input = c.tags & {"hide-input", "remove-input"}
         limit = MAX_DRAWING_LINES if hidden_input else MAX_LINES
-        if len(lines) > limit:
+        if not 0 < len(lines) <= limit:
             complaints.append(at(chapter, c.index, f"{len(lines)} lines"))
         wide = max(map(len, lines), default=0)
         if wide > MAX_COLUMNS:
