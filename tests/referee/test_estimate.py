@@ -331,6 +331,20 @@ def test_an_overlooked_peak_is_not_trusted():
     assert abs(value - 1) <= error
 
 
+@pytest.mark.parametrize("kink", [0.001875913976973509, 0.5625, 0.37483])
+def test_a_kink_that_hides_at_an_end_is_not_trusted(kink):
+    """A part that ends just beyond a kink has no node on its far side."""
+    value, error = estimate.quadrature(lambda x: abs(x - kink), [(-1.0, 1.0)])
+    assert abs(value - 1 - kink**2) <= error + 1e-12
+    assert error < 1e-4
+
+    def laplace(x):
+        return np.exp(-abs(x - 5.0949111708072525) / 0.054)
+
+    value, error = estimate.quadrature(laplace, [(0.0, INF)])
+    assert abs(value - 0.108) <= error < 1e-4
+
+
 def test_quadrature_of_an_array_valued_function():
     """Moments 0, 1, 2 of a normal in one call."""
     value, error = estimate.quadrature(
