@@ -1041,6 +1041,9 @@ def test_a_minimum_on_the_edge_is_named():
         with pytest.warns(newton.NotConverged, match="edge of what the link"):
             fit = glm.fit(SQUARE, t, POISSON, IDENTITY)
         assert not fit.converged and fit.separated is None
+    x = [-0.3, 0.2, 2.1, -0.8, 0.5, -1.5, 1.6, -0.3, 0.1]  # steps shrink to 0
+    with pytest.warns(newton.NotConverged, match="edge of what the link"):
+        glm.fit(np.c_[np.ones(9), x], np.arange(9) == 8, POISSON, IDENTITY)
     t = [0.01, 0.01, 100, 0.01, 0.01, 0.01]
     with pytest.warns(newton.NotConverged, match="edge of what the link"):
         glm.fit(SQUARE, t, INVERSE_GAUSSIAN, INVERSE)
