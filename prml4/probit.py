@@ -253,8 +253,8 @@ def _lowest(objective, t, likelihood, plain, stop):
     def both(w, epsilon):
         return _both(objective, t, likelihood, np.append(w, epsilon), stop)
 
-    def rank(fit):
-        return not fit.converged, fit.error
+    def rank(fit):  # a valley without end may be the lowest
+        return fit.error - fit.converged * 1e-9 * (1 + fit.error)
 
     w, far = starts(objective, t)
     at = np.append(plain.w, 0.0), objective.Phi, t, likelihood

@@ -525,6 +525,17 @@ def test_with_noise_overlapping_data_may_lack_a_minimum():
     ).converged
 
 
+def test_a_minimum_above_a_step_does_not_say_that_no_label_is_wrong():
+    """epsilon = 0 was converged, 1.8 above where E falls to for 1/12."""
+    x = np.delete(np.arange(-3.0, 3.5, 0.5), 6)
+    Phi, t = data.with_bias(x), (x > 0) | (x == -3)
+    with pytest.warns(newton.NotConverged, match="no minimum at finite w"):
+        fit = probit.fit_noise(Phi, t)
+    step = -np.log(1 / 12) - 11 * np.log(11 / 12)
+    assert not fit.converged and fit.error == pytest.approx(step)
+    assert probit.fit_noise(Phi, t, alpha=0.01).converged
+
+
 def test_only_noise_can_take_the_minimum_away_unseen(sample, monkeypatch):
     """Too few steps are too few; with epsilon there is another suspicion."""
     Phi, t, _ = sample
