@@ -356,19 +356,19 @@ class Evaluator:
 
     # -- functions --
 
-    def _maybe(self, sym, call, product, env):
+    def _maybe(self, sym, group, call, product, env):
         try:
             _, value, rest = self.fetch(sym, env)
         except Unbound:
             value = None
         if isinstance(value, list | Law):
             law = value[self.position(rest[0], env)] if rest else value
-            return self.mean("E", law, called(call)[2][2], env)
-        return self.ev(call if self.applies(call, env) else product, env)
+            return self.mean("E", law, group[2], env)
+        node = call if self.applies(sym, group, env) else product
+        return self.ev(node, env)
 
-    def applies(self, call, env):
+    def applies(self, sym, group, env):
         """Whether f(x) means a function, and not a product."""
-        _, sym, group = called(call)
         if self.known(self.signature(sym[1], group), env) is not None:
             return True
         if sym[1] in env.loops and not sym[3]:
@@ -378,14 +378,8 @@ class Evaluator:
             raise Syntax(f"{key}(...) has two readings: write {key}\\,(...)")
         return callable(value)
 
-    def _tight(self, node, env):
-        if not self.applies(node[2], env):
-            raise Syntax("a function of a product: put it in brackets")
-        return self.ev(node, env)
-
-    def _twice(self, call, env):
-        name = called(call)[1][1]
-        raise Syntax(f"{name}^{{-1}}(...) has two readings: {name}(...)^{{-1}}")
+    def _refuse(self, why, env):
+        raise Syntax(why)
 
     def signature(self, name, group):
         """'p(x|C)' of p(x | C_k): the leading names, with the separators."""
@@ -469,11 +463,11 @@ class Evaluator:
 
     def _nabla(self, body, env):
         inner = body
-        while inner[0] in ("nabla", "tight", "fn", "neg"):
+        while inner[0] in ("nabla", "fn", "neg"):
             inner = inner[3][0] if inner[0] == "fn" else inner[1]
-        if inner[0] != "maybe" or not self.applies(inner[2], env):
+        if inner[0] != "maybe" or not self.applies(*inner[1:3], env):
             raise Syntax("nabla with respect to what? write \\nabla_x")
-        group = called(inner[2])[2]
+        group = inner[2]
         mark = "argument", id(group)
         x = env.over.get(mark)
         x = plain(self.ev(group[2][0], env)) if x is None else x
@@ -699,7 +693,7 @@ class Evaluator:
         elif kind == "item":
             items, node = node[2], [node[1]]
         elif kind == "maybe":
-            node = [node[2]]
+            node = node[1:4]
         elif kind == "lim":
             node, bound = node[2:], bound | {node[1][1]}
         elif kind == "over":
@@ -762,11 +756,6 @@ def is_letter(node, letter=None):
 def rank(sym):
     """How many axes its type promises: bold capitals 2, small letters 1."""
     return (2 if sym[1][0].isupper() else 1) if sym[2] == "bf" else 0
-
-
-def called(node):
-    """The application inside its powers and indices."""
-    return next(x for x in walk(node) if x[0] == "call")
 
 
 def keys(full, style, indexed):

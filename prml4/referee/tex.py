@@ -6,9 +6,9 @@ r"""The grammar of the printed formulas: TeX -> tokens -> statements -> trees.
 
     num x | sym name style indices primes | all name style first last
     add a b | neg a | mul infix a b | pow a b | T a | pinv a | item a indices
-    maybe sym call product: f(x), which the values of f decide | call sym group
-    twice call: f^{-1}(x), which is a product or has two readings
-    group opening nodes separators | tight a: an argument without brackets
+    maybe sym group call product: f(x), which the values of f decide
+    call sym group | refuse why: what another reader may read differently
+    group opening nodes separators
     fn name power args | mean name label args separators
     over kind heads condition top body | int ends variable body
     diff variables body | nabla body | lim variable to body | at body var value
@@ -61,6 +61,8 @@ BREAKS = set(
 )
 LOOSE = {r"\odot", r"\otimes"}  # bind less than a product
 INFIX = {r"\cdot", r"\times", "/"}
+ENDS = {"", "+", "-", "&", "}", r"\mid", ".", "SP", *CLOSE.values()}
+ENDS |= INFIX | LOOSE | RELATIONS | BREAKS  # where no factor starts
 FUNCTIONS = set(
     "ln log exp sin cos tan sinh cosh tanh arcsin arccos arctan det tr diag "
     "rank erf logit max min sgn".split()
@@ -100,6 +102,12 @@ def word(token):
     r"""'tr' of \operatorname{tr}, None of other tokens."""
     m = re.fullmatch(WORD, token)
     return m and m[1].strip()
+
+
+def function(token):
+    r"""'ln' of \ln, 'tr' of \operatorname{tr}; None of other tokens."""
+    name = token[1:] if token[1:] in FUNCTIONS else word(token)
+    return name if name in FUNCTIONS | MEANS else None
 
 
 def is_prose(token):
@@ -203,18 +211,18 @@ class Parser:
 
     def __init__(self, toks):
         self.toks, self.i = [*toks, ""], 0
-        self.inside = []  # open brackets and bars
-        self.measures = 0  # integrals whose dx is still to come
+        self.inside = []  # open brackets and bars, and integrals before dx
 
     @property
     def tok(self):
-        """The token to read next."""
+        """The token to read next, "" at the end."""
         return self.toks[self.i]
 
     def next(self):
         """Read a token."""
-        self.i = min(self.i + 1, len(self.toks) - 1)
-        return self.toks[self.i - 1]
+        t = self.tok
+        self.i += t != ""
+        return t
 
     def skip(self):
         """Pass over spaces; always True."""
@@ -240,13 +248,28 @@ class Parser:
         t = self.next()
         if t in STYLES or t in ACCENTS:
             return [t, "{", *self.argument(), "}"]
-        if t != "{":
-            return [t]
-        level, start = 1, self.i
+        start, level = self.i, t == "{"
         while level and self.tok:
-            t = self.next()
-            level += (t == "{") - (t == "}")
-        return self.toks[start : self.i - 1]
+            level += (self.tok == "{") - (self.next() == "}")
+        if level or not t:
+            raise Syntax("an argument has no end")
+        return self.toks[start : self.i - 1] if t == "{" else [t]
+
+    def scripts(self, *marks):
+        """[(mark, tokens)] of what hangs below and above; primes and !"""
+        found = []
+        while self.tok in marks:
+            mark = self.next()
+            if mark == "!" == self.tok:
+                raise Syntax("n!! has two readings")
+            up = self.argument() if mark in ("_", "^") else [mark]
+            found.append((mark, [t for t in up if t != "SP"]))
+        return found
+
+    def limits(self):
+        """The tokens below and above, None where there are none."""
+        found = dict(self.scripts("_", "^"))
+        return found.get("_"), found.get("^")
 
     # sums, products, factors
 
@@ -263,8 +286,8 @@ class Parser:
         sign = self.next() if self.tok in ("+", "-") else ""
         node = self.product()
         if bar and self.tok == "|" and self.ahead() == "_":
-            self.i += 2
-            sides, relations = chain(self.argument())
+            self.next()
+            sides, relations = chain(self.limits()[0])
             if relations != ["="]:
                 raise Syntax("evaluated at: write |_{x = ...}")
             node = ("at", node, *map(tree, sides))
@@ -292,16 +315,9 @@ class Parser:
 
     def starts(self):
         """Whether a factor starts here."""
-        t = self.tok
-        if t in ("|", r"\|"):
-            return self.bar_opens(t)
-        if t == "d" and self.measures and self.variable_follows():
-            return False
-        ends = ("", "+", "-", "&", "}", r"\mid", ".", "SP")
-        return not (
-            t in ends or t in INFIX or t in LOOSE or t in RELATIONS
-            or t in BREAKS or t in CLOSE.values()
-        )  # fmt: skip
+        if self.tok in ("|", r"\|"):
+            return self.bar_opens(self.tok)
+        return self.tok not in ENDS and not self.measure()
 
     def bar_opens(self, t):
         """A bar opens a pair, unless one is open or it separates."""
@@ -315,50 +331,51 @@ class Parser:
             count += not level and a == t and b != "_"
         return count % 2 == 0
 
-    def variable_follows(self):
-        """Whether the d here is that of dx."""
-        t = self.ahead()
-        return is_letter(t) or t in STYLES or t in ACCENTS
+    def measure(self):
+        """Whether the dx of an integral stands here."""
+        x = self.ahead()
+        variable = is_letter(x) or x in STYLES or x in ACCENTS
+        return self.tok == "d" and self.inside[-1:] == [r"\int"] and variable
 
     def factor(self):
         """One factor with its scripts."""
-        t = self.next()
-        name = t[1:] if t[1:] in FUNCTIONS else word(t)
+        t = self.tok
+        if function(t):
+            return self.function()
         if t.isdigit():
-            return self.scripts(self.number(t))
+            return self.post(self.number())
         if t in CLOSE:
-            return self.scripts(self.bracket(t))
-        if t[:6] == r"\begin":
-            return self.scripts(self.matrix(t[7:-1]))
-        if name in FUNCTIONS or name in MEANS:
-            return self.function(name)
-        if t in READERS:
-            return getattr(self, READERS[t])(t)
-        self.i -= 1
-        return self.symbol()
+            return self.post(self.bracket())
+        if t.startswith(r"\begin"):
+            return self.post(self.matrix())
+        return READERS.get(t, Parser.symbol)(self)
 
-    def number(self, t):
+    def post(self, node):
+        """A factor with the scripts behind it."""
+        return posted(node, self.scripts("_", "^", "!"))
+
+    def number(self):
         """Digits, perhaps with a decimal point."""
+        t = self.next()
         while self.tok.isdigit() or self.tok == "." and self.ahead().isdigit():
             t += self.next()
         return ("num", float(t))
 
-    def braces(self, _):
+    def braces(self):
         """{a}"""
-        self.i -= 1
-        return self.scripts(tree(self.argument()))
+        return self.post(tree(self.argument()))
 
-    def root(self, _):
+    def root(self):
         r"""\sqrt{a}"""
+        self.next()
         if self.tok == "[":
             raise Syntax(r"\sqrt[n]: write a power")
-        return self.scripts(("fn", "sqrt", None, [tree(self.argument())]))
+        return self.post(("fn", "sqrt", None, [tree(self.argument())]))
 
-    def bracket(self, t):
-        """('group', opening, [nodes], separators)"""
+    def bracket(self):
+        """(a), f's (a, b), {a, ..., b} and |a|: one node, or several"""
+        t, nodes, separators = self.next(), [], ""
         self.inside.append(t)
-        measures, self.measures = self.measures, 0
-        nodes, separators = [], ""
         while self.skip():
             if self.tok == r"\dots" and self.ahead() == "," and nodes:
                 self.i += 2
@@ -376,7 +393,6 @@ class Parser:
                 raise Syntax(f"{CLOSE[t]} expected, not {mark or 'the end'}")
             separators += "," if mark in ",;" else "|"
         self.inside.pop()
-        self.measures = measures
         return ("group", t, nodes, separators)
 
     def listed(self, first):
@@ -386,51 +402,58 @@ class Parser:
             raise Syntax("a, ..., b: only for x_1, ..., x_N")
         return ("all", *first[1:3], first[3][0], last[3][0])
 
+    def matrix(self):
+        """Block matrices, determinants, cases."""
+        kind, start = self.next()[7:-1], self.i
+        if kind not in ("pmatrix", "vmatrix", "cases", "bmatrix"):
+            raise Syntax(f"environment {kind}")
+        while self.tok and self.tok[:4] != r"\end":
+            self.next()
+        rows = [
+            [cell for cell, _ in split(row, {"&"})]
+            for row, _ in split(self.toks[start : self.i], {ROW})
+            if row
+        ]
+        self.next()
+        if kind == "cases":
+            cases = [case(*row) for row in rows]
+            if not all(relations for *_, relations in cases[:-1]):
+                raise Syntax("a case that is told in words only is no case")
+            return ("cases", cases)
+        node = ("block", [[tree(cell) for cell in row] for row in rows])
+        return ("fn", "det", None, [node]) if kind == "vmatrix" else node
+
     # fractions, derivatives, sums, integrals, limits
 
-    def fraction(self, _):
+    def fraction(self):
         r"""\frac{a}{b}, and \frac{d}{dx}"""
+        self.next()
         top, bottom = self.argument(), self.argument()
         d = top[0] if top and top[0] in ("d", r"\partial") else None
         subscripted = "_" in (*top[1:2], *bottom[1:2])
         if not d or bottom[:1] != [d] or subscripted:
-            return self.scripts(("mul", "/", tree(top), tree(bottom)))
-        p, order = Parser(top[1:]), 1
-        if p.tok == "^":
-            p.next()
-            order = int("".join(p.argument()))
+            return self.post(("mul", "/", tree(top), tree(bottom)))
+        p = Parser(top[1:])
+        order = int("".join(p.limits()[1] or "1"))
         inside = p.toks[p.i : -1]
         body = tree(inside) if inside else self.term(bar=False)
         return derivative(d, order, bottom, body)
 
-    def slope(self, t):
+    def slope(self):
         r"""\nabla f(x), \nabla_x f, \partial_x f"""
-        variable = None
-        if self.tok == "_":
-            self.next()
-            variable = tree(self.argument())
-        elif t == r"\partial":
+        t, (variable, _) = self.next(), self.limits()
+        if t == r"\partial" and not variable:
             raise Syntax(r"\partial without a variable: write \frac")
         self.skip()
         body = self.factor()
-        return ("diff", [variable], body) if variable else ("nabla", body)
+        return ("diff", [tree(variable)], body) if variable else ("nabla", body)
 
-    def big(self, t):
+    def big(self):
         r"""\sum_{n=1}^N and \prod"""
-        return self.over(t[1:], *self.limits())
-
-    def limits(self):
-        """The tokens below and above."""
-        low = high = None
-        while self.tok in ("_", "^"):
-            if self.next() == "_":
-                low = self.argument()
-            else:
-                high = self.argument()
-        return low, high
+        return self.over(self.next()[1:], *self.limits())
 
     def over(self, kind, low, high=None):
-        """('over', kind, heads, (sides, relations) or None, top, body)"""
+        """A sum, product, max or min: heads, (sides, relations), top, body"""
         if not low:
             raise Syntax(f"{kind} without an index")
         sides, relations = chain(low)
@@ -452,70 +475,44 @@ class Parser:
             closed_product(heads[0], body)
         return ("over", kind, heads, condition, top, body)
 
-    def limit(self, _):
+    def limit(self):
         r"""\lim_{x \to a}"""
+        self.next()
         (variable, to), _ = chain(self.limits()[0])
         to = to[:-2] if to[-2:] == ["^", "+"] else to
         return ("lim", tree(variable), tree(to), self.term(bar=False))
 
-    def integral(self, _):
+    def integral(self):
         r"""\int_a^b f\,dx"""
+        self.inside.append(self.next())
         ends = [x and tree(x) for x in self.limits()]
-        self.measures += 1
         self.skip()
-        alone = self.tok == "d" and self.variable_follows()
-        body = ("num", 1.0) if alone else self.sum()
+        body = ("num", 1.0) if self.measure() else self.sum()
         self.skip()
-        if self.tok != "d":
+        self.inside.pop()
+        if self.next() != "d":
             raise Syntax("an integral without dx")
-        self.next()
-        self.measures -= 1
         return ("int", ends, self.symbol(calls=False), body)
-
-    def matrix(self, kind):
-        """Block matrices, determinants, cases."""
-        if kind not in ("pmatrix", "vmatrix", "cases", "bmatrix"):
-            raise Syntax(f"environment {kind}")
-        start = self.i
-        while self.tok and self.tok[:4] != r"\end":
-            self.next()
-        rows = [
-            [cell for cell, _ in split(row, {"&"})]
-            for row, _ in split(self.toks[start : self.i], {ROW})
-            if row
-        ]
-        self.next()
-        if kind == "cases":
-            cases = [case(*row) for row in rows]
-            if not all(relations for *_, relations in cases[:-1]):
-                raise Syntax("a case that is told in words only is no case")
-            return ("cases", cases)
-        node = ("block", [[tree(cell) for cell in row] for row in rows])
-        return ("fn", "det", None, [node]) if kind == "vmatrix" else node
 
     # functions and symbols
 
-    def function(self, name):
+    def function(self):
         """ln, tr, E and the like, with or without brackets."""
-        label, power = [], None
-        while self.tok in ("_", "^"):
-            if self.next() == "_":
-                label = self.argument()
-            else:
-                power = tree(self.argument())
+        name, (label, power) = function(self.next()), self.limits()
+        power = power and tree(power)
         if power == MINUS or power and (label or name in MEANS):
             raise Syntax(f"{name} with a power has two readings: use braces")
         if name in ("max", "min") and label:
             return self.over(name, label)
         self.skip()
         if self.tok in OPEN:
-            _, _, args, separators = self.bracket(self.next())
+            _, _, args, separators = self.bracket()
             if self.tok == "^":
                 raise Syntax(f"{name}(x)^2 has two readings: use braces")
         else:
             args, separators = [self.implied()], ""
         if name in MEANS:
-            return ("mean", name, indices(label), args, separators)
+            return ("mean", name, indices(label or []), args, separators)
         if label:
             raise Syntax(f"the subscript of {name} has no meaning here")
         return ("fn", name, power, args)
@@ -525,11 +522,12 @@ class Parser:
         node = None
         while self.starts():
             t = self.tok
-            name = t[1:] if t[1:] in FUNCTIONS else word(t)
-            if node and (name in FUNCTIONS or t in OPEN):
+            if node and (function(t) in FUNCTIONS or t in OPEN):
                 break
             new = self.factor()
-            new = ("tight", new) if new[0] == "maybe" else new
+            if new[0] == "maybe":
+                why = "a function of a product: put it in brackets"
+                new = (*new[:4], ("refuse", why))
             node = ("mul", None, node, new) if node else new
             if t in CLOSE or t in BIG:
                 break
@@ -543,25 +541,23 @@ class Parser:
     def symbol(self, calls=True):
         """A name with its scripts, perhaps applied to brackets."""
         name, style = self.name()
-        if name == "e" and not style and self.tok == "^":
+        if (name, style, self.tok) == ("e", "", "^"):
             self.next()
             power = tree(self.argument())
-            return self.scripts(("fn", "exp", None, [power]))
-        capital = style == "bf" and not name[0].islower()
-        items, primes, powers, tail = self.attached(capital)
-        node = ("sym", name + tail, style, items, primes)
-        transposed = any("⊤" in p for p in powers)
-        if calls and self.tok in ("(", "[") and not transposed:
-            group = self.bracket(self.next())
-            start = self.i
-            call = self.scripts(posted(("call", node, group), powers))
-            if any(tree(up) == MINUS for up in powers if up != ["+"]):
-                call = ("twice", call)
-            self.i = start
-            right = self.scripts(group)
-            product = ("mul", None, posted(node, powers), right)
-            return ("maybe", node, call, product)
-        return self.scripts(posted(node, powers))
+            return self.post(("fn", "exp", None, [power]))
+        node, powers = named(name, style, self.scripts("_", "^", "'"))
+        base = posted(node, powers)
+        transposed = any("⊤" in up for _, up in powers)
+        if not calls or transposed or self.tok not in ("(", "["):
+            return self.post(base)
+        group, after = self.bracket(), self.scripts("_", "^", "!")
+        call = posted(posted(("call", node, group), powers), after)
+        if any(up != ["+"] and tree(up) == MINUS for _, up in powers):
+            f = node[1]
+            why = f"{f}^{{-1}}(...) has two readings: {f}(...)^{{-1}}"
+            call = ("refuse", why)
+        product = ("mul", None, base, posted(group, after))
+        return ("maybe", node, group, call, product)
 
     def name(self):
         r"""(name with its accents, style); \Delta x is one name."""
@@ -571,8 +567,6 @@ class Parser:
             style = STYLES.get(t, style)
             tail += "_" + t[1:] if t in ACCENTS else ""
             t, *rest = self.argument()
-            while rest[-1:] == ["}"] and rest[:1] == ["{"]:
-                rest = rest[1:-1]
             self.toks[self.i : self.i] = rest
         text, letter = word(t), is_letter(t) or style and t.isdigit()
         if is_prose(t) or not (text or letter):
@@ -582,50 +576,12 @@ class Parser:
             return f"Delta_{inner}", style
         return (text or t.lstrip("\\")) + tail, style
 
-    def attached(self, capital):
-        """(indices, primes, powers, label) that stand at a name."""
-        items, primes, powers, tail = [], 0, [], ""
-        while self.tok in ("_", "^", "'"):
-            mark = self.next()
-            if mark == "'":
-                primes += 1
-                continue
-            up = [x for x in self.argument() if x != "SP"]
-            if mark == "_" and powers and capital:
-                raise Syntax("A^{-1}_{ij} has two readings: (A^{-1})_{ij}")
-            if mark == "_":
-                items += indices(up)
-            elif set(up) == {"'"}:
-                primes += len(up)
-            elif upper_label(up):
-                tail += "_" + upper_label(up)
-            elif up[0] == "(" and up[-1] == ")":
-                items.append(("up", tree(up[1:-1])))
-            else:
-                powers.append(up)
-        return items, primes, powers, tail
-
-    def scripts(self, node):
-        """Powers, indices and factorials behind a factor."""
-        while self.tok in ("_", "^", "!"):
-            mark = self.next()
-            if mark == "!" == self.tok:
-                raise Syntax("n!! has two readings")
-            if mark == "!":
-                node = ("fn", "factorial", None, [node])
-            elif mark == "^":
-                up = [x for x in self.argument() if x != "SP"]
-                node = posted(node, [up])
-            else:
-                node = ("item", node, indices(self.argument()))
-        return node
-
 
 MINUS = ("neg", ("num", 1.0))
 READERS = {
-    "{": "braces", r"\frac": "fraction", r"\sqrt": "root", r"\sum": "big",
-    r"\prod": "big", r"\int": "integral", r"\lim": "limit",
-    r"\nabla": "slope", r"\partial": "slope",
+    "{": Parser.braces, r"\frac": Parser.fraction, r"\sqrt": Parser.root,
+    r"\sum": Parser.big, r"\prod": Parser.big, r"\int": Parser.integral,
+    r"\lim": Parser.limit, r"\nabla": Parser.slope, r"\partial": Parser.slope,
 }  # fmt: skip
 
 
@@ -677,20 +633,41 @@ def carries(node, letter):
     return any(carries(x, letter) for x in node)
 
 
-def posted(node, ups):
-    """A node with its superscripts."""
-    for up in ups:
-        if "⊤" in up:
+def posted(node, scripts):
+    """A node with its powers, indices and factorials."""
+    for mark, up in scripts:
+        if mark == "!":
+            node = ("fn", "factorial", None, [node])
+        elif mark == "_":
+            node = ("item", node, indices(up))
+        elif "⊤" in up:
             inverse = ("pow", node, ("num", -1.0))
             node = ("T", inverse if up[0] == "-" else node)
         elif up == ["+"]:
             node = ("pinv", node)
         else:
             power = tree(up)
-            if power == MINUS:
-                power = ("num", -1.0)
-            node = ("pow", node, power)
+            node = ("pow", node, ("num", -1.0) if power == MINUS else power)
     return node
+
+
+def named(name, style, scripts):
+    """(symbol, its powers): the rest are indices, primes and labels."""
+    items, primes, powers = [], 0, []
+    for mark, up in scripts:
+        if mark == "_":
+            if powers and style == "bf" and not name[0].islower():
+                raise Syntax("A^{-1}_{ij} has two readings: (A^{-1})_{ij}")
+            items += indices(up)
+        elif set(up) == {"'"}:
+            primes += len(up)
+        elif upper_label(up):
+            name += "_" + upper_label(up)
+        elif up[0] == "(" and up[-1] == ")":
+            items.append(("up", tree(up[1:-1])))
+        else:
+            powers.append((mark, up))
+    return ("sym", name, style, items, primes), powers
 
 
 def upper_label(up):
