@@ -316,13 +316,9 @@ def transcribed(label, digest, why):
 def _read(place, tex, names, start, defines):
     """The statements of a display, all members of which have values."""
     try:
-        read, _ = evaluate(tex, names, start, defines)
-        for value in (m.value for one in read for m in one.members):
-            if isinstance(value, TexError):
-                raise value
+        return evaluate(tex, names, start, defines)[0]
     except TexError as why:
         raise Unreadable(f"{place}: {why}") from why
-    return read
 
 
 def _split(place, name, side, count):

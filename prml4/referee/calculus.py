@@ -12,7 +12,8 @@ import itertools
 
 import numpy as np
 
-from prml4.referee.values import Mismatch, column
+from prml4.referee.tex import Mismatch
+from prml4.referee.values import column
 
 EPS = float(np.finfo(float).eps)
 ROWS = 10  # at most, of the tableau; the step halves from row to row

@@ -31,6 +31,18 @@ class Syntax(TexError):
     """The TeX cannot be read, or has two readings."""
 
 
+class Mismatch(TexError):
+    """Columns, matrices, numbers and functions do not fit together."""
+
+
+class Unbound(TexError):
+    """A symbol has no value."""
+
+    def __init__(self, name, text="is unbound"):
+        super().__init__(f"{name} {text}")
+        self.name = name
+
+
 # -- tokens ----------------------------------------------------------------
 
 DROP = set(
@@ -456,15 +468,10 @@ class Parser:
         """A sum, product, max or min: heads, (sides, relations), top, body"""
         if not low:
             raise Syntax(f"{kind} without an index")
-        sides, relations = chain(low)
-        heads, condition = sides[0], None
-        if ":" in low:
-            cut = low.index(":")
-            heads, (sides, relations) = low[:cut], chain(low[cut + 1 :])
-        if relations:
-            trees = [[tree(x) for x in commas(s)] for s in sides]
-            condition = trees, relations
-        heads = [tree(h) for h in commas(heads)]
+        index = split(low, {":"})[0][0]
+        sides, relations = chain(low[len(index) + 1 :] or index)
+        condition = [list(map(tree, commas(s))) for s in sides], relations
+        heads = list(map(tree, commas(chain(index)[0][0])))
         if any(h[0] != "sym" for h in heads):
             raise Syntax(f"{kind} over what is no name")
         if high and relations != ["="]:
@@ -473,6 +480,7 @@ class Parser:
         body = self.term(bar=False)
         if kind == "prod":
             closed_product(heads[0], body)
+        condition = condition if relations else None
         return ("over", kind, heads, condition, top, body)
 
     def limit(self):
@@ -485,14 +493,15 @@ class Parser:
     def integral(self):
         r"""\int_a^b f\,dx"""
         self.inside.append(self.next())
-        ends = [x and tree(x) for x in self.limits()]
+        low, high = self.limits()
+        ends = tree(low or ["-", r"\infty"]), tree(high or [r"\infty"])
         self.skip()
         body = ("num", 1.0) if self.measure() else self.sum()
         self.skip()
         self.inside.pop()
         if self.next() != "d":
             raise Syntax("an integral without dx")
-        return ("int", ends, self.symbol(calls=False), body)
+        return ("int", [*ends], self.symbol(calls=False), body)
 
     # functions and symbols
 
@@ -558,6 +567,15 @@ class Parser:
             call = ("refuse", why)
         product = ("mul", None, base, posted(group, after))
         return ("maybe", node, group, call, product)
+
+    def item(self):
+        """One item of a subscript such as 0j."""
+        text = word(self.tok) or UPPER_LABELS.get(self.tok)
+        if text:
+            self.next()
+            return ("label", text)
+        number = self.tok.isdigit()
+        return ("num", float(self.next())) if number else self.symbol(False)
 
     def name(self):
         r"""(name with its accents, style); \Delta x is one name."""
@@ -680,31 +698,18 @@ def upper_label(up):
 
 def indices(toks):
     """The items of a subscript: nodes, or ('label', text)."""
-    toks, out = [t for t in toks if t != "SP"], []
     if toks[:1] == ["-"]:
         return [("label", "minus"), *indices(toks[1:])]
+    out = []
     for part in commas(toks):
+        p = Parser(part)
         if RELATIONS.intersection(part):
             out.append(("label", "".join(part)))
         elif "+" in part or "-" in part:
-            out.append(tree(part))
+            out.append(p.whole())
         else:
-            out += side_by_side(Parser(part))
-    return out
-
-
-def side_by_side(p):
-    """The items of a subscript such as 0j."""
-    out = []
-    while p.tok:
-        if word(p.tok):
-            out.append(("label", word(p.next())))
-        elif p.tok.isdigit():
-            out.append(("num", float(p.next())))
-        elif p.tok in UPPER_LABELS:
-            out.append(("label", UPPER_LABELS[p.next()]))
-        else:
-            out.append(p.symbol(calls=False))
+            while p.tok:
+                out.append(p.item())
     return out
 
 

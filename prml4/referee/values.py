@@ -19,20 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, special
 
-from prml4.referee.tex import TexError
-
-
-class Mismatch(TexError):
-    """Columns, matrices, numbers and functions do not fit together."""
-
-
-class Unbound(TexError):
-    """A symbol has no value."""
-
-    def __init__(self, name, text="is unbound"):
-        super().__init__(f"{name} {text}")
-        self.name = name
-
+from prml4.referee.tex import Mismatch
 
 # -- what a symbol can be bound to -----------------------------------------
 
@@ -135,9 +122,7 @@ def add(a, b):
     if isinstance(b, Eye):
         if scalar(a):
             return a + b.c
-        if a.shape[0] != a.shape[1]:
-            raise Mismatch("identity plus a matrix that is not square")
-        return a + b.c * np.eye(len(a))
+        return square(a, "identity plus") + b.c * np.eye(len(a))
     if np.shape(a) != np.shape(b):
         raise Mismatch(f"sum of shapes {np.shape(a)} and {np.shape(b)}")
     return a + b
@@ -152,6 +137,8 @@ def mul(a, b, infix=None):
     if isinstance(a, Zero) or isinstance(b, Zero):
         return Zero()
     if isinstance(a, Eye) or isinstance(b, Eye):
+        if infix in (r"\otimes", r"\odot"):
+            raise Mismatch(f"{infix} with an identity of no size: write I_N")
         a, b = (a, b) if isinstance(a, Eye) else (b, a)
         b = b.c if isinstance(b, Eye) else b
         return Eye(a.c * b) if scalar(b) else a.c * b
@@ -175,6 +162,13 @@ def scaled(c, x):
     return c * x
 
 
+def square(a, what):
+    """A matrix that must have as many rows as columns."""
+    if a.shape[0] != a.shape[1]:
+        raise Mismatch(f"{what} a matrix that is not square: {a.shape}")
+    return a
+
+
 def turned(x):
     """x^T"""
     return x.T if isinstance(x, np.ndarray) else x
@@ -190,11 +184,9 @@ def power(a, b):
         return Eye(a.c**b)
     if scalar(a):
         return float(np.float64(a) ** b)
-    if a.shape[0] != a.shape[1]:
-        raise Mismatch(f"a power of a {a.shape} array")
     if b == int(b):
-        return np.linalg.matrix_power(a, int(b))
-    return np.real(linalg.fractional_matrix_power(a, b))
+        return np.linalg.matrix_power(square(a, "a power of"), int(b))
+    return np.real(linalg.fractional_matrix_power(square(a, "a power of"), b))
 
 
 def absolute(a):
@@ -209,7 +201,7 @@ def absolute(a):
 # -- functions that need no binding ----------------------------------------
 
 
-def gauss(x, m=0.0, v=1.0):
+def gauss(x, m, v):
     """The normal density N(x | m, v)."""
     d = np.atleast_1d(plain(add(x, mul(-1.0, m))))
     v = v.c * np.eye(len(d)) if isinstance(v, Eye) else np.atleast_2d(v)
@@ -234,10 +226,7 @@ def of_matrix(f):
     """f, which refuses numbers (they count as one by one) and columns."""
 
     def inner(a):
-        a = np.atleast_2d(a)
-        if a.shape[0] != a.shape[1]:
-            raise Mismatch(f"{f.__name__} of a {a.shape} array")
-        return float(f(a))
+        return float(f(square(np.atleast_2d(a), f"{f.__name__} of")))
 
     return inner
 
@@ -255,16 +244,13 @@ def extreme(f):
     return lambda *a: f(a[0] if isinstance(a[0], tuple) else a)
 
 
-BUILTIN = {
-    name: of_number(getattr(np, name))
-    for name in "exp log sin cos tan sinh cosh tanh sqrt arcsin arccos "
-    "arctan".split()
+OF_NUMBERS = "exp log sqrt sin cos tan sinh cosh tanh arcsin arccos arctan"
+BUILTIN = {f: of_number(getattr(np, f)) for f in OF_NUMBERS.split()}
+BUILTIN |= {
+    f: of_number(getattr(special, f)) for f in ("erf", "logit", "factorial")
 }
 BUILTIN |= {
     "ln": of_number(np.log),
-    "erf": of_number(special.erf),
-    "logit": of_number(special.logit),
-    "factorial": of_number(special.factorial),
     "sgn": of_number(np.sign),
     "tr": of_matrix(np.trace),
     "det": determinant,
@@ -279,7 +265,7 @@ DEFAULT = {
     "sigma": special.expit,
     "Phi": special.ndtr,
     "Gamma": special.gamma,
-    "varphi": lambda a: gauss(a),
+    "varphi": lambda a: gauss(a, 0.0, 1.0),
     "pi": np.pi,
     "e": np.e,
     "infty": np.inf,

@@ -32,6 +32,8 @@ def test_the_identity_takes_the_size_that_fits():
         lambda: v.mul(x, x),
         lambda: v.mul(1.0, A, "/"),
         lambda: v.mul(A, x, r"\odot"),
+        lambda: v.mul(v.Eye(), A, r"\otimes"),
+        lambda: v.mul(A, v.Eye(), r"\odot"),
         lambda: v.power(x, 2),
         lambda: v.power(2.0, x),
         lambda: v.gauss(x, x, np.eye(2)),
