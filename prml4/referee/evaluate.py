@@ -632,13 +632,15 @@ class Evaluator:
 
     def letters(self, node, env):
         """The index letters that no sum binds, in order."""
-        found = dict.fromkeys(name for name, _ in self.indices(node, env))
+        found = dict.fromkeys(
+            x for x, _, free in self.indices(node, env) if free
+        )
         return [name for name in found if not self.has(name, env)]
 
     def length(self, letter, node, env):
         """How far an index runs, from the arrays that carry it."""
         found = {self.sizes[letter]} if letter in self.sizes else set()
-        for name, axis in self.indices(node, env):
+        for name, axis, _ in self.indices(node, env):
             found |= {self.extent(*axis, env)} if name == letter else set()
         found -= {None}
         if len(found) != 1:
@@ -660,7 +662,7 @@ class Evaluator:
         return shape[axis] if axis < len(shape) else None
 
     def indices(self, node, env, bound=frozenset()):
-        """(letter, (value, axis) it points into) of all that no sum binds."""
+        """(letter, (value, axis) it points into, whether no sum binds it)."""
         value, items, below = None, [], node
         match node:
             case ("sym", _, _, subscripts, _):
@@ -685,8 +687,8 @@ class Evaluator:
             item = item[1] if item[0] == "up" else item
             if not is_letter(item):
                 yield from self.indices(item, env, bound)
-            elif item[1] not in bound:
-                yield item[1], place
+            else:
+                yield item[1], place, item[1] not in bound
         for x in below:
             if isinstance(x, list | tuple):
                 yield from self.indices(x, env, bound)
