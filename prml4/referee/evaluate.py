@@ -442,7 +442,7 @@ class Evaluator:
         """The derivative of f by its first argument."""
 
         def slope(x, *more):
-            found = calculus.gradient(lambda y: f(y, *more), x)
+            found = calculus.gradient(lambda y: column(f(y, *more)), x)
             return self.doubt(f, found)
 
         slope.__signature__ = inspect.signature(f)

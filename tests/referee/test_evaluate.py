@@ -103,6 +103,7 @@ def E(w):
         (r"\frac{dv}{db}", np.cos(0.7)),
         (r"v'", np.cos(0.7)),
         (r"f'(b)", 3 * 0.7**2),
+        (r"\mathbf Y'", A),
         (r"\int_0^1 c^2\,dc", 1 / 3),
         (r"\int\mathcal N(c\mid b,2)\,c^2\,dc", 2 + 0.7**2),
         (r"\lim_{c\to0}\frac{\sin c}{c}", 1.0),
@@ -124,6 +125,7 @@ def test_analysis(tex, truth):
     """Derivatives, integrals, limits and means are carried out."""
     names = {
         "E": E, "y": depends(lambda x: A @ x), "b": 0.7,
+        "Y": depends(lambda x: A @ x),
         "v": depends(lambda b: np.sin(b)), "f": lambda b: b**3,
         "z": np.array([2.0, 3.0, 7.0]),
     }  # fmt: skip
