@@ -663,35 +663,38 @@ class Evaluator:
 
     def indices(self, node, env, bound=frozenset()):
         """(letter, (value, axis) it points into, whether no sum binds it)."""
-        value, items, below = None, [], node
-        match node:
-            case ("sym", _, _, subscripts, _):
-                unknown = [i for i in subscripts if i[0] != "label"]
-                value, items = self.subscripts(node, env, unknown)
-                below = []
-            case ("mean", name, subscripts, below, _):
-                law = self.law_name(name, subscripts, env)
-                value, items = self.subscripts(law, env, [])
-            case ("item", inner, items):
-                below = [inner]
-            case ("lim", variable, *below):
-                bound = bound | {variable[1]}
-            case ("over", _, _, condition, top, body):
-                bound = bound | bound_by(node)
-                sides = condition[0] if condition else []
-                below = [body, sides, top]
-                alone = (x for x in walk(sides) if is_letter(x) and not x[2])
-                items = [x for x in alone if len(x[1]) == 1]
+        value, items, below, own = self.carried(node, env)
+        bound = bound | own
         for axis, item in enumerate(items):
             place = (None if item[0] == "up" else value), axis
             item = item[1] if item[0] == "up" else item
-            if not is_letter(item):
-                yield from self.indices(item, env, bound)
-            else:
+            if is_letter(item):
                 yield item[1], place, item[1] not in bound
+            else:
+                yield from self.indices(item, env, bound)
         for x in below:
             if isinstance(x, list | tuple):
                 yield from self.indices(x, env, bound)
+
+    def carried(self, node, env):
+        """(value, its indices, trees below, letters bound there) of a node."""
+        match node:
+            case ("sym", _, _, items, _):
+                unknown = [i for i in items if i[0] != "label"]
+                return *self.subscripts(node, env, unknown), [], set()
+            case ("mean", name, items, args, _):
+                law = self.law_name(name, items, env)
+                return *self.subscripts(law, env, []), args, set()
+            case ("item", inner, items):
+                return None, items, [inner], set()
+            case ("lim", variable, to, body):
+                return None, [], [to, body], {variable[1]}
+            case ("over", _, _, condition, top, body):
+                sides = condition[0] if condition else []
+                alone = (x for x in walk(sides) if is_letter(x) and not x[2])
+                items = [x for x in alone if len(x[1]) == 1]
+                return None, items, [body, sides, top], bound_by(node)
+        return None, [], node, set()
 
     def subscripts(self, sym, env, unknown):
         """(what a symbol is bound to, its items that are no name)."""
