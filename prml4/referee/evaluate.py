@@ -456,7 +456,7 @@ class Evaluator:
         value = sign * float(found.fun)
         return self.doubt(body, (value, 1e-9 * abs(value)))
 
-    def _lim(self, var, to, body, env):
+    def _lim(self, var, to, sides, body, env):
         to, letter = self.ev(to, env), var[1]
         index = letter in self.letters(body, env)
         sign = -1.0 if to == -np.inf else 1.0
@@ -470,6 +470,11 @@ class Evaluator:
                 return np.nan
 
         found = limit_of(f, np.inf if np.isinf(to) else to)
+        if np.isfinite(to) and sides == 2:
+            left = limit_of(lambda x: f(2 * to - x), to)
+            gap, scale = np.abs(left.value - found.value), np.abs(found.value)
+            if np.any(gap > 1e-6 * scale + 1e3 * (left.error + found.error)):
+                raise Mismatch(f"another limit from below: write {to:g}^+")
         found = found.value, float(np.max(found.error))
         return column(self.doubt(body, found))
 
@@ -564,8 +569,8 @@ class Evaluator:
         bare = [h[1] for h in heads if not h[3]]
         sides, relations = condition or ([], [])
         if relations == ["="] and bare and top:
-            low, high = self.ev(sides[1][0], env), self.ev(top, env)
-            low, high = max(low, -ENDLESS), min(high, ENDLESS)
+            ends = self.ev(sides[1][0], env), self.ev(top, env)
+            low, high = (finite(end) for end in ends)
             if low != int(low) or high != int(high):
                 raise Mismatch(f"a sum from {low:g} to {high:g}")
             span = range(int(low), int(high) + 1)
@@ -687,7 +692,7 @@ class Evaluator:
                 return *self.subscripts(law, env, []), args, set()
             case ("item", inner, items):
                 return None, items, [inner], set()
-            case ("lim", variable, to, body):
+            case ("lim", variable, to, _, body):
                 return None, [], [to, body], {variable[1]}
             case ("over", _, _, condition, top, body):
                 sides = condition[0] if condition else []
@@ -714,6 +719,11 @@ def ended(kind, terms, low, top):
     )
     if left > 1e-12 * most:
         raise Mismatch(f"after {ENDLESS} terms a {kind} has not ended")
+
+
+def finite(end):
+    """Where a sum ends; one to infinity, after many terms."""
+    return float(np.clip(end, -ENDLESS, ENDLESS)) if np.isinf(end) else end
 
 
 def endless(node):

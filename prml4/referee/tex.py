@@ -11,8 +11,8 @@ r"""The grammar of the printed formulas: TeX -> tokens -> statements -> trees.
     group opening nodes separators
     fn name power args | mean name label args separators
     over kind heads condition top body | int ends variable body
-    diff variables body | nabla body | lim variable to body | at body var value
-    rel op a b | cases rows | block rows
+    diff variables body | nabla body | lim variable to sides body
+    at body var value | rel op a b | cases rows | block rows
 
 Spaces speak: f(x) applies f, a\,(b + c) multiplies. What has two readings, or
 none, raises `Syntax` and says which.
@@ -317,6 +317,8 @@ class Parser:
                 new = self.factor()
                 if infix == "/" and self.skip() and self.starts():
                     raise Syntax("a/b c has two readings: write a fraction")
+                if node and not infix and new[0] == "num":
+                    raise Syntax("a number behind a factor: write it in front")
                 node = ("mul", infix, node, new) if node else new
                 infix = None
             else:
@@ -476,10 +478,11 @@ class Parser:
             raise Syntax(f"{kind} over what is no name")
         if high and relations != ["="]:
             raise Syntax(f"{kind} up to what? its index starts nowhere")
-        top = tree(high) if high else None
+        top, start = tree(high) if high else None, self.i
         body = self.term(bar=False)
         if kind == "prod":
-            closed_product(heads[0], body)
+            slash = len(split(self.toks[start : self.i], {"/"})) > 1
+            closed_product(heads[0], body, slash)
         condition = condition if relations else None
         return ("over", kind, heads, condition, top, body)
 
@@ -487,8 +490,9 @@ class Parser:
         r"""\lim_{x \to a}"""
         self.next()
         (variable, to), _ = chain(self.limits()[0])
-        to = to[:-2] if to[-2:] == ["^", "+"] else to
-        return ("lim", tree(variable), tree(to), self.term(bar=False))
+        sides = 1 if to[-2:] == ["^", "+"] else 2
+        to = to[:-2] if sides == 1 else to
+        return ("lim", tree(variable), tree(to), sides, self.term(bar=False))
 
     def integral(self):
         r"""\int_a^b f\,dx"""
@@ -496,12 +500,16 @@ class Parser:
         low, high = self.limits()
         ends = tree(low or ["-", r"\infty"]), tree(high or [r"\infty"])
         self.skip()
-        body = ("num", 1.0) if self.measure() else self.sum()
+        empty = self.measure()
+        body = ("num", 1.0) if empty else self.sum()
         self.skip()
         self.inside.pop()
         if self.next() != "d":
             raise Syntax("an integral without dx")
-        return ("int", [*ends], self.symbol(calls=False), body)
+        variable = self.symbol(calls=False)
+        if empty and self.skip() and self.starts():
+            raise Syntax("the dx of an integral stands at its end")
+        return ("int", [*ends], variable, body)
 
     # functions and symbols
 
@@ -543,8 +551,11 @@ class Parser:
         if not node:
             end = self.tok or "the end"
             raise Syntax(f"a function without an argument at {end}")
-        if self.tok in INFIX and t not in CLOSE and t not in BIG:
+        ends = t in CLOSE or t in BIG
+        if self.tok in INFIX and not ends:
             raise Syntax("ln a/b has two readings: use brackets")
+        if self.starts() and function(self.tok) not in FUNCTIONS:
+            raise Syntax("ln a(b) has two readings: use brackets, or a space")
         return node
 
     def symbol(self, calls=True):
@@ -627,9 +638,9 @@ def case(value, condition):
     return tree(value), [tree(s) for s in sides if relations], relations
 
 
-def closed_product(head, body):
+def closed_product(head, body, slash):
     """Every factor of a product carries its index, or stands in braces."""
-    if not all(carries(f, head[1]) for f in factors(body)):
+    if slash or not all(carries(f, head[1]) for f in factors(body)):
         raise Syntax("the scope of a product has two readings: use braces")
 
 

@@ -119,6 +119,13 @@ def test_words_are_reported_as_prose():
         (r"\mathbb E[a]^2", "two readings"),
         (r"\prod_k a_k\,\frac bc", "two readings"),
         (r"\prod_k a_k b", "two readings"),
+        (r"\prod_k a_k/b", "two readings"),
+        (r"\prod_k a_k/\prod_m c_m", "two readings"),
+        (r"\cos\frac12x", "two readings"),
+        (r"\ln 2(a+b)", "two readings"),
+        (r"\ln|A||B|", "two readings"),
+        (r"\int_0^1dx\,x^2", "at its end"),
+        (r"10\,000", "a number behind a factor"),
         (r"\partial a", "without a variable"),
         (r"\frac{d^2}{da} b", "orders"),
         (r"\int a", "without dx"),
@@ -147,7 +154,8 @@ def test_two_readings_or_none_are_refused(text, says):
 def test_these_have_one_reading():
     """Near to what is refused, and common."""
     for text in (
-        r"\ln|a|/2", r"\ln\frac ab/2", r"\sin^2 a", r"(n!)!", r"\{a/b\}\,c",
+        r"\ln|a|/2", r"\ln|a|\,b", r"\prod_k{a_k/b}", r"\prod_k\frac{a_k}b",
+        r"\ln\frac ab/2", r"\sin^2 a", r"(n!)!", r"\{a/b\}\,c",
         r"\int_0^1 a/2\,da",
         r"\begin{cases} a & n=1\\ b & \text{else}\end{cases}",
         r"f(a)^{-1}", r"\mathbf A^{-1}(a+b)", r"\mathbf A_{ij}^{-1}",
