@@ -194,7 +194,7 @@ def fit(
 
     Newton's method from m0; Fisher scoring, E[H] in the place of H, if asked
     for, and wherever H is not positive definite. With flipped labels that
-    occurs: E is not convex, and of the minima to which m0 and `starts` lead it
+    occurs: E is not convex, and of the ends to which m0 and `starts` lead it
     is the lowest. An m0 without a prior is a start, and then the only one.
     """
     objective, t = logistic.problem(Phi, t, alpha, m0, weights, likelihood)
@@ -306,16 +306,15 @@ def _descent(objective, t, likelihood, begin, stop, scoring=False):
         end = solve(guard, w)
         _, g, H = objective(end.w)
         end = replace(end, gradient=g, H=H)
-        ends.append((not settled(end, objective, MOVES), end.error, end))
-    best = min(ends, key=lambda end: end[:2])[-1]
+        lead = settled(end, objective, MOVES) * 1e-9 * (1 + end.error)
+        ends.append((end.error - lead, w, end))  # the lowest may have no end
+    _, w, best = min(ends, key=lambda end: end[0])
     if best.error == 0 and not likelihood.log_p(1e8 - 2e8 * t, t, 1)[1].any():
         # thresholds of bounded support: E >= 0 is 0, at w and beyond
         best, kind = replace(best, converged=True), None
     else:
         kind = between(objective, t)
-        best, kind = verdict(
-            best, objective, begin[0], kind, solve=solve, moves=MOVES
-        )
+        best, kind = verdict(best, objective, w, kind, solve=solve, moves=MOVES)
     return _result(best, kind, objective, t, likelihood)
 
 

@@ -536,6 +536,20 @@ def test_a_minimum_above_a_step_does_not_say_that_no_label_is_wrong():
     assert probit.fit_noise(Phi, t, alpha=0.01).converged
 
 
+def test_a_minimum_above_a_step_is_none_where_epsilon_is_given():
+    """A flat fit was converged, 4.7 above where other starts fall for ever."""
+    x = np.append(np.delete(np.arange(-3.0, 3.5, 0.5), 6), 50.0)
+    Phi, t, tell = data.with_bias(x), (x > 0) & (x < 50), flipped(PROBIT, 0.02)
+    with pytest.warns(newton.NotConverged, match="no minimum at finite w"):
+        fit = probit.fit(Phi, t, likelihood=tell)
+    step = -np.log(0.02) - 12 * np.log(0.98)
+    assert not fit.converged and fit.error == pytest.approx(step)
+    flat = probit.fit(Phi, t, likelihood=tell, m0=np.zeros(2))
+    assert flat.converged and flat.error > step + 4.6
+    calm = probit.fit(Phi, t, likelihood=tell, alpha=0.01)
+    assert calm.converged and calm.error < flat.error
+
+
 def test_only_noise_can_take_the_minimum_away_unseen(sample, monkeypatch):
     """Too few steps are too few; with epsilon there is another suspicion."""
     Phi, t, _ = sample
@@ -585,7 +599,7 @@ def test_with_noise_there_may_be_two_valleys():
     """A shallow one near w = 0, and one that goes on to infinity."""
     x = np.array([-3.0, -2, -1, 1, 2, 3, 4])
     Phi, t = data.with_bias(x), (x > 0) | (x == -3)
-    near = probit.fit(Phi, t, likelihood=flipped(PROBIT, 0.1))
+    near = probit.fit(Phi, t, likelihood=flipped(PROBIT, 0.1), m0=[0, 0])
     step = -np.log(0.1) - 6 * np.log(0.9)
     assert near.converged and near.error > step + 0.2
     with pytest.warns(newton.NotConverged, match="no minimum"):
