@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prml4 import gaussian
+from prml4.models import covariance
 from prml4.numerics import validate
 from prml4.numerics.newton import NotConverged
 from prml4.numerics.result import Result
@@ -87,6 +88,7 @@ def fit_em(X, t, U, *, start=None, tol=1e-9, max_iter=1000):
     trace = [log_likelihood(model, X, t, U)]
     for _ in range(max_iter):
         model = em_step(model, X, t, U)
+        covariance.estimated(model.Sigma, model.mu)  # no width of rounding
         trace.append(log_likelihood(model, X, t, U))
         if trace[-1] - trace[-2] <= tol * (len(X) + len(U)):
             return EMFit(model, True, tuple(trace))

@@ -136,6 +136,15 @@ def test_a_class_may_have_unlabelled_rows_only(partly):
         incomplete.fit_em(X[own], t[own], U)
 
 
+def test_a_class_that_shrinks_to_one_value_is_refused():
+    """0.7 thrice has the mean 0.7 - 1e-16: a variance that is rounding."""
+    X, t, U = [[-1.3], [0.2], [2.9], [4.1]], [0, 0, 1, 1], [[0.7]] * 3
+    wide = [[[1.0]], [[1.0]], [[0.003]]]
+    start = gaussian.model([0.3, 0.3, 0.4], [[0], [3], [0.7]], wide)
+    with pytest.raises(ValueError, match="class 2 is .nearly. singular"):
+        incomplete.fit_em(X, t, [*U, [-0.5], [2.2], [3.4]], start=start)
+
+
 def test_em_that_is_cut_short_says_so(partly):
     """converged=False and the named warning."""
     X, t, U = partly
