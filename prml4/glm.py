@@ -165,7 +165,8 @@ class GLMFit(logistic.Fit):
     pearson           sum_n c_n (t_n - y_n)^2 / V(y_n)
     freedom           degrees of freedom: sum_n c_n - M; where Bernoulli targets
                       are shares of groups, number of groups - M
-    dispersion        s: given by the family, or pearson / freedom
+    dispersion        s: given by the family, or pearson / freedom; 0 where
+                      targets without noise leave rounding only
     family            p(t|eta, s)
     link              f^{-1}
     offset            known part of a, a number or (N,)
@@ -503,6 +504,8 @@ def _report(best, separated, scale, given, offset, weights):
     rows = given.weights is None or grouped(given.family, given.t)
     freedom = (len(a) if rows else given.weights.sum()) - len(d)
     estimate = chi2 / freedom if freedom > 0 else np.nan
+    if chi2 <= _rounding(best.w, a, given):
+        estimate *= 0
     best = replace(
         best, error=scale * best.error, gradient=scale * best.gradient,
         trace=tuple(scale * each for each in best.trace),
@@ -515,6 +518,17 @@ def _report(best, separated, scale, given, offset, weights):
         family=given.family, link=given.link,
         offset=logistic.own(offset),
     )  # fmt: skip
+
+
+@np.errstate(all="ignore")
+def _rounding(w, a, given):
+    """X^2 of rows that are off by four roundings of t_n and a_n's terms:
+    no fit to targets without noise was seen to leave more than one."""
+    size = np.abs(given.Phi) @ np.abs(w) + np.abs(given.offset)
+    _, _, expected, _ = row_terms(given.family, given.link, a, given.t)
+    each = expected * size**2 + given.t**2 / given.family.variance(given.t)
+    c = _count(given.weights, len(a))
+    return 16 * np.finfo(float).eps ** 2 * float(np.sum(c * each))
 
 
 def grouped(family, t):

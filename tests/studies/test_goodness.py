@@ -13,6 +13,8 @@ from prml4.models.dispersion import (
     FAMILIES,
     GAMMA,
     GAUSSIAN,
+    IDENTITY,
+    INVERSE,
     LOG,
     POISSON,
 )
@@ -345,6 +347,27 @@ def test_tests_need_something_to_estimate_s_from(family, X, t):
         goodness.wald(large, X)
     with pytest.raises(ValueError, match="large must have more rows than"):
         goodness.likelihood_ratio(small, large)
+
+
+@pytest.mark.parametrize(
+    "family, link", [(GAUSSIAN, IDENTITY), (GAMMA, LOG), (GAMMA, INVERSE)]
+)
+def test_rounding_is_no_noise(family, link):
+    """Targets on a line, a third column of nothing: X^2 is a few roundings.
+
+    Noise of a millisecond beside a clock's 1.7e9 seconds is some, though.
+    """
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([np.ones(20), rng.normal(size=(20, 2)).round(1)])
+        a = (2 + 0.3 * X[:, 1]) * (-1 if link is INVERSE else 1)
+        large = glm.fit(X, link.mean(a), family, link)
+        with pytest.raises(ValueError, match="leave a deviance"):
+            goodness.wald(large, X)
+    noise = rng.normal(size=20)
+    clock = glm.fit(X, 1.7e9 + 1e-3 * noise, GAUSSIAN)
+    rest = noise - X @ np.linalg.lstsq(X, noise)[0]
+    assert clock.dispersion == pytest.approx(1e-6 * rest @ rest / 17, rel=1e-2)
 
 
 def test_without_freedom_only_a_known_dispersion_gives_errors():
