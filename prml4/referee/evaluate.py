@@ -29,7 +29,8 @@ from prml4.referee.values import Depends, Eye, Law, Raw, Zero, column, plain
 
 ENDLESS = 200  # terms of a sum to infinity
 HOLDS = {
-    "=": np.isclose, r"\ne": lambda a, b: not np.isclose(a, b),
+    "=": lambda a, b: np.isclose(a, b, 1e-9, 1e-14),
+    r"\ne": lambda a, b: not np.isclose(a, b, 1e-9, 1e-14),
     "<": np.less, r"\le": np.less_equal,
     ">": np.greater, r"\ge": np.greater_equal,
 }  # fmt: skip
@@ -95,8 +96,22 @@ class Evaluator:
         """The value of a tree."""
         kind, *rest = node
         if kind in PLAIN:
-            return PLAIN[kind](*(self.ev(x, env) for x in rest))
+            found = [self.ev(x, env) for x in rest]
+            if kind in ("T", "pow"):
+                power = rest[1] if kind == "pow" else ("num", -1.0)
+                self.entire(found[0], rest[0], power, env)
+            return PLAIN[kind](*found)
         return getattr(self, "_" + kind)(*rest, env)
+
+    def entire(self, value, node, power, env):
+        """A_{ij}^{-1} and A^{-1}_{ij} look alike, and A^T a transpose."""
+        items = node[2] if node[0] == "item" else []
+        if node[0] == "sym" and node[1][0].isupper() and len(node[3]) > 1:
+            items = self.fetch(node, env)[2]
+        if len(items) > 1 and power == ("num", -1.0):
+            raise Syntax("A_{ij}^{-1} has two readings: use brackets")
+        if power[:2] == ("sym", "T") and np.ndim(value) == 2:
+            raise Syntax(r"A^T has two readings: \mathsf T transposes")
 
     def doubt(self, node, found):
         """A value, its error noted; at many places, that of the largest."""
@@ -275,11 +290,16 @@ class Evaluator:
         if kind in ("|", "|("):
             return values.absolute(*args)
         if kind in (r"\|", r"\|("):
+            if np.ndim(*args) == 2 and np.shape(*args)[1] > 1:
+                raise Mismatch("a matrix has several norms: name one")
             return float(np.linalg.norm(*args))
         return args[0] if len(args) == 1 else tuple(args)
 
     def _fn(self, name, exponent, args, env):
         own = env.names.get(name)
+        if not callable(own) and own is not None and np.ndim(own) == 0:
+            raise Syntax(f"{name} is bound to a number, used as a function")
+        own = own if callable(own) else None  # not the e of \mathbf e_j
         size, args = self.size, [self.ev(a, env) for a in args]
         if not (own or name in LINEAR):  # ln 1e20 is no larger than 46
             self.size = size
@@ -353,6 +373,7 @@ class Evaluator:
     def _call(self, sym, group, env):
         f, rest = self.function(sym, group, env)
         if not callable(f):
+            of_names(group[2])
             return column(self.now(f, env) if isinstance(f, Depends) else f)
         nodes = [n[3] if n[0] == "rel" else n for n in group[2]]
         args = [plain(self.ev(n, env)) for n in nodes]
@@ -449,7 +470,7 @@ class Evaluator:
         return slope
 
     def extreme(self, kind, head, body, env):
-        """The largest or smallest value over a number or a column."""
+        """The largest or smallest value near where a symbol is bound."""
         f, x = self.path(head, body, env)
         sign = -1.0 if kind == "max" else 1.0
         found = optimize.minimize(lambda x: sign * f(x), x.ravel(), tol=1e-10)
@@ -500,8 +521,11 @@ class Evaluator:
         key = self.signature(name, args, separators, env)
         f = self.known(key, env)
         if f is not None:
+            if not callable(f):
+                of_names(args)
+                return column(f)
             args = [plain(self.ev(a, env)) for a in args]
-            return column(self.fill(f, args, env) if callable(f) else f)
+            return column(self.fill(f, args, env))
         law = self.law(self.law_name(name, items, env), env)
         if "|" in separators or not law:
             raise Unbound(key)
@@ -744,6 +768,15 @@ def bound_by(over):
 def is_letter(node):
     """Whether a node is a bare letter."""
     return node[0] == "sym" and not node[3] and not node[4]
+
+
+def of_names(nodes):
+    """Syntax unless all are names: p(x) has a value, p(-x) has not."""
+    for n in nodes:
+        if n[0] == "maybe":  # E[m(eta)]
+            of_names(n[2][2])
+        elif (n[2] if n[0] == "rel" else n)[0] not in ("sym", "all"):
+            raise Syntax("a value of p(x) is none of p(-x): bind a function")
 
 
 def rank(sym):

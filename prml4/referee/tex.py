@@ -100,7 +100,7 @@ TOKEN = WORD.replace("([", "(?:[") + (
 
 def tokens(tex):
     """The tokens that mean something; sizes and alignments do not."""
-    tex = re.sub(r"\\left\s*\.|\\right\s*\.|\{\}", "", tex)
+    tex = re.sub(r"\\right\s*\.|\{\}", "", tex)
     tex = re.sub(r"\\([bB]igm|middle)\s*\\?\|", r"\\mid ", tex)
     tex = re.sub(r"\\mathsf\s*(T|\{T\})", "⊤", tex)
     tex = re.sub(r"\\mathbb\s*(E|\{E\})", r"\\operatorname{E}", tex)
@@ -283,6 +283,13 @@ class Parser:
         found = dict(self.scripts("_", "^"))
         return found.get("_"), found.get("^")
 
+    def below(self):
+        """The tokens below, where nothing has a meaning above."""
+        low, high = self.limits()
+        if high:
+            raise Syntax(f"no meaning for {' '.join(high)} above: write it out")
+        return low
+
     # sums, products, factors
 
     def sum(self):
@@ -299,7 +306,7 @@ class Parser:
         node = self.product()
         if bar and self.tok == "|" and self.ahead() == "_":
             self.next()
-            sides, relations = chain(self.limits()[0])
+            sides, relations = chain(self.below())
             if relations != ["="]:
                 raise Syntax("evaluated at: write |_{x = ...}")
             node = ("at", node, *map(tree, sides))
@@ -316,7 +323,9 @@ class Parser:
             elif self.starts():
                 new = self.factor()
                 if infix == "/" and self.skip() and self.starts():
-                    raise Syntax("a/b c has two readings: write a fraction")
+                    raise Syntax(SLASH)
+                if infix == "/" and new[0] == "maybe":
+                    new = (*new[:4], ("refuse", SLASH))
                 if node and not infix and new[0] == "num":
                     raise Syntax("a number behind a factor: write it in front")
                 node = ("mul", infix, node, new) if node else new
@@ -451,15 +460,19 @@ class Parser:
         order = int("".join(p.limits()[1] or "1"))
         inside = p.toks[p.i : -1]
         body = tree(inside) if inside else self.term(bar=False)
+        if inside and self.tok in ("(", "["):
+            raise Syntax(r"df/dx(a) has two readings: |_{x = a}, or df/dx\,(a)")
         return derivative(d, order, bottom, body)
 
     def slope(self):
         r"""\nabla f(x), \nabla_x f, \partial_x f"""
-        t, (variable, _) = self.next(), self.limits()
+        t, variable = self.next(), self.below()
         if t == r"\partial" and not variable:
             raise Syntax(r"\partial without a variable: write \frac")
         self.skip()
         body = self.factor()
+        if self.starts():
+            raise Syntax("the slope of a product: use brackets, or a space")
         return ("diff", [tree(variable)], body) if variable else ("nabla", body)
 
     def big(self):
@@ -473,6 +486,8 @@ class Parser:
         index = split(low, {":"})[0][0]
         sides, relations = chain(low[len(index) + 1 :] or index)
         condition = [list(map(tree, commas(s))) for s in sides], relations
+        if any(len(side) > 1 for side in condition[0][1:-1]):
+            raise Syntax("two conditions in one sum: write one, or two sums")
         heads = list(map(tree, commas(chain(index)[0][0])))
         if any(h[0] != "sym" for h in heads):
             raise Syntax(f"{kind} over what is no name")
@@ -482,14 +497,16 @@ class Parser:
         body = self.term(bar=False)
         if kind == "prod":
             slash = len(split(self.toks[start : self.i], {"/"})) > 1
-            closed_product(heads[0], body, slash)
+            if slash:
+                raise Syntax(SCOPE)
+            body = closed(body, heads[0][1])
         condition = condition if relations else None
         return ("over", kind, heads, condition, top, body)
 
     def limit(self):
         r"""\lim_{x \to a}"""
         self.next()
-        (variable, to), _ = chain(self.limits()[0])
+        (variable, to), _ = chain(self.below())
         sides = 1 if to[-2:] == ["^", "+"] else 2
         to = to[:-2] if sides == 1 else to
         return ("lim", tree(variable), tree(to), sides, self.term(bar=False))
@@ -498,6 +515,8 @@ class Parser:
         r"""\int_a^b f\,dx"""
         self.inside.append(self.next())
         low, high = self.limits()
+        if (low is None) != (high is None):
+            raise Syntax("an integral with one end")
         ends = tree(low or ["-", r"\infty"]), tree(high or [r"\infty"])
         self.skip()
         empty = self.measure()
@@ -564,7 +583,7 @@ class Parser:
         if (name, style, self.tok) == ("e", "", "^"):
             self.next()
             power = tree(self.argument())
-            return self.post(("fn", "exp", None, [power]))
+            return self.post(("fn", "e", None, [power]))
         node, powers = named(name, style, self.scripts("_", "^", "'"))
         base = posted(node, powers)
         transposed = any("⊤" in up for _, up in powers)
@@ -597,6 +616,8 @@ class Parser:
             tail += "_" + t[1:] if t in ACCENTS else ""
             t, *rest = self.argument()
             self.toks[self.i : self.i] = rest
+        if tail and rest and rest[0] not in ("_", "^"):
+            raise Syntax("an accent over several letters: over one only")
         text, letter = word(t), is_letter(t) or style and t.isdigit()
         if is_prose(t) or not (text or letter):
             raise Syntax(f"{t or 'the end'} is not understood")
@@ -607,6 +628,8 @@ class Parser:
 
 
 MINUS = ("neg", ("num", 1.0))
+SLASH = "a/b c has two readings: write a fraction"
+SCOPE = "the scope of a product has two readings: use braces"
 READERS = {
     "{": Parser.braces, r"\frac": Parser.fraction, r"\sqrt": Parser.root,
     r"\sum": Parser.big, r"\prod": Parser.big, r"\int": Parser.integral,
@@ -634,21 +657,22 @@ def derivative(d, order, bottom, body):
 
 def case(value, condition):
     """(value, sides, relations) of one row of cases."""
-    sides, relations = chain([t for t in condition if not is_prose(t)])
+    parts = [p for p, _ in split(condition, {r"\text"}) if set(p) - {"SP"}]
+    if len(parts) > 1:
+        raise Syntax("words between conditions: write cases of one each")
+    sides, relations = chain(*parts or [[]])
     return tree(value), [tree(s) for s in sides if relations], relations
 
 
-def closed_product(head, body, slash):
-    """Every factor of a product carries its index, or stands in braces."""
-    if slash or not all(carries(f, head[1]) for f in factors(body)):
-        raise Syntax("the scope of a product has two readings: use braces")
-
-
-def factors(node):
-    """The factors of a product without its slashes."""
+def closed(node, letter):
+    """A product, all of whose factors carry a letter or stand in braces."""
     if node[0] == "mul" and node[1] != "/":
-        return factors(node[2]) + factors(node[3])
-    return [node]
+        return (*node[:2], closed(node[2], letter), closed(node[3], letter))
+    if not carries(node, letter):
+        raise Syntax(SCOPE)
+    if node[0] == "maybe" and not all(carries(x, letter) for x in node[4][2:]):
+        return (*node[:4], ("refuse", SCOPE))
+    return node
 
 
 def carries(node, letter):

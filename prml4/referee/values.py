@@ -250,6 +250,7 @@ BUILTIN |= {
     f: of_number(getattr(special, f)) for f in ("erf", "logit", "factorial")
 }
 BUILTIN |= {
+    "e": of_number(np.exp),
     "ln": of_number(np.log),
     "sgn": of_number(np.sign),
     "tr": of_matrix(np.trace),

@@ -73,6 +73,7 @@ def value(tex, **names):
             r"\begin{cases}N&x_1<-9\\-N&x_1\ge -9\end{cases}",
             -4.0,
         ),
+        (r"\begin{cases}1&x_1/10^9=0\\2&\text{else}\end{cases}", 2.0),
         (r"\operatorname{diag}(\mathbf x)", np.diag(x)),
         (r"\mathbf x\otimes\mathbf u", np.kron(x, u)),
     ],
@@ -195,7 +196,7 @@ def test_a_symbol_that_the_display_defines():
         (r"t_n=N", Syntax, "one side only"),
         (r"t_5", Mismatch, "outside"),
         (r"t_0", Mismatch, "outside"),
-        (r"\nabla\mathbf x^{\mathsf T}\mathbf u", Syntax, "with respect to"),
+        (r"\nabla(\mathbf x^{\mathsf T}\mathbf u)", Syntax, "with respect to"),
         (r"\sum_{n=1}^K t_n", Unbound, "K is unbound"),
         (r"\sum_r b", Unbound, "range is unknown"),
         (r"\sum_n t_nx_n", Unbound, r"range is one of \[3, 4\]"),
@@ -206,6 +207,17 @@ def test_a_symbol_that_the_display_defines():
         (r"\sum_{n\in\{1,2\}} t_n", Syntax, "at 0, or at 1"),
         (r"f^{-1}(b)", Syntax, "two readings"),
         (r"\Phi^{-1}(b)", Syntax, "two readings"),
+        (r"1/b(b+1)", Syntax, "two readings"),
+        (r"\prod_n t_n(1+b)", Syntax, "scope"),
+        (r"A_{12}^{-1}", Syntax, "two readings"),
+        (r"A^{-1}_{12}", Syntax, "two readings"),
+        (r"\mathbf A_{12}^{\mathsf T}", Syntax, "two readings"),
+        (r"(\mathbf A\mathbf A)_{12}^{-1}", Syntax, "two readings"),
+        (r"\mathbf A^T", Syntax, "transposes"),
+        (r"\|\mathbf A\|", Mismatch, "several norms"),
+        (r"p(-b)", Syntax, "bind a function"),
+        (r"\operatorname{E}[b^2]", Syntax, "bind a function"),
+        (r"e^2", Syntax, "bound to a number"),
         (r"\mathcal N(b,2)", Syntax, "three arguments"),
         (r"\sum_{n=1}^{3/2} t_n", Mismatch, "a sum from 1 to 1.5"),
         (r"\sum_{k=1}^\infty\frac1k", Mismatch, "has not ended"),
@@ -216,7 +228,8 @@ def test_a_symbol_that_the_display_defines():
 )
 def test_refusals(tex, error, says):
     """Two readings, no value, or types that do not fit."""
-    names = {"f": lambda b: b, "v": depends(lambda b: b), "b": 0.7}
+    names = {"f": lambda b: b, "v": depends(lambda b: b), "b": 0.7, "e": 0.1}
+    names |= {"p(b)": 0.3, "E(b)": 0.2, "T": 2}
     if error is None:
         assert first(tex, **names)
         return
@@ -225,6 +238,18 @@ def test_refusals(tex, error, says):
         return
     with pytest.raises(error, match=says):
         first(tex, **names)
+
+
+def test_e_is_a_number_beside_columns_e():
+    r"""e^2 is not a power of \mathbf e."""
+    assert np.isclose(value("e^2", e=x), np.exp(2))
+
+
+def test_values_of_names_hold_where_names_stand():
+    """E[b] is bound, and E[f(b)] as well; E[b^2] is another number."""
+    names = {"E(b)": 0.2, "E(f)": 0.3, "f": lambda b: b, "b": 1.0}
+    assert value(r"\operatorname{E}[b]", **names) == 0.2
+    assert value(r"\operatorname{E}[f(b)]", **names) == 0.3
 
 
 def test_nothing_is_looked_up_behind_the_caller():

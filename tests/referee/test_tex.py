@@ -126,6 +126,16 @@ def test_words_are_reported_as_prose():
         (r"\ln|A||B|", "two readings"),
         (r"\int_0^1dx\,x^2", "at its end"),
         (r"10\,000", "a number behind a factor"),
+        (r"\nabla^2 f(a)", "no meaning for 2 above"),
+        (r"\partial_a^2 f(a)", "no meaning for 2 above"),
+        (r"\nabla_a b a^2", "slope of a product"),
+        (r"\int_0 a\,da", "with one end"),
+        (r"\sum_{k\ne a, k\ne b}c_k", "two conditions"),
+        (r"b|_{b=0}^{1}", "no meaning for 1 above"),
+        (r"\left.a+b\right|_{b=0}", "a factor expected, not ."),
+        (r"\frac{dE}{da}(b)", "two readings"),
+        (r"\bar{ab}", "over several letters"),
+        (r"\begin{cases} a & a>0\text{ or }b>0\\ b\end{cases}", "of one each"),
         (r"\partial a", "without a variable"),
         (r"\frac{d^2}{da} b", "orders"),
         (r"\int a", "without dx"),
@@ -159,7 +169,8 @@ def test_these_have_one_reading():
         r"\int_0^1 a/2\,da",
         r"\begin{cases} a & n=1\\ b & \text{else}\end{cases}",
         r"f(a)^{-1}", r"\mathbf A^{-1}(a+b)", r"\mathbf A_{ij}^{-1}",
-        r"\mathbf x^{\mathsf T}_n", r"x^2_n",
+        r"\mathbf x^{\mathsf T}_n", r"x^2_n", r"\bar{x_n}",
+        r"\frac{d}{da}(a+b)", r"\frac{dE}{da}\,(a+b)",
     ):  # fmt: skip
         tex.parse(text)
 
