@@ -521,11 +521,10 @@ class Evaluator:
         key = self.signature(name, args, separators, env)
         f = self.known(key, env)
         if f is not None:
+            found = [plain(self.ev(a, env)) for a in args]
             if not callable(f):
                 of_names(args)
-                return column(f)
-            args = [plain(self.ev(a, env)) for a in args]
-            return column(self.fill(f, args, env))
+            return column(self.fill(f, found, env) if callable(f) else f)
         law = self.law(self.law_name(name, items, env), env)
         if "|" in separators or not law:
             raise Unbound(key)
