@@ -23,16 +23,31 @@ ODD = "singular", "separable", "one class", "opposite labels"
 ENDS = "answered", "warned", "refused", "beaten"
 
 
-class Campaigns(Assembled):
-    """Counts of `make campaigns`, by family."""
+class Measured(Assembled):
+    """What the file of a make target holds, shown by `told`."""
+
+    target = ""  # its name; that of the file has _ for -
 
     def markdown(self):
+        """What was measured, or which word measures it."""
+        path = RESULTS / f"{self.target.replace('-', '_')}.json"
+        if path.exists():
+            yield from self.told(json.loads(path.read_text("utf-8")))
+        else:
+            yield f"Nothing has been tried yet: run `make {self.target}`."
+
+    def told(self, report):
+        """The lines of the page; each directive has its own."""
+        raise NotImplementedError
+
+
+class Campaigns(Measured):
+    """Counts of `make campaigns`, by family."""
+
+    target = "campaigns"
+
+    def told(self, report):
         """How many problems; what they were; what came of them."""
-        path = RESULTS / "campaigns.json"
-        if not path.exists():
-            yield "No problem has been tried yet: run `make campaigns`."
-            return
-        report = json.loads(path.read_text("utf-8"))
         found = report["families"]
         hard = [(f, found[f]["any"]) for f in FAMILIES if f in found]
         easy = [(f, p["well posed"]) for f, p in found.items() if len(p) > 1]
@@ -72,16 +87,13 @@ def counts(title, places, labels):
     yield from table(header, rows, [5, *[2] * (len(header) - 1)])
 
 
-class ErrorBars(Assembled):
+class ErrorBars(Measured):
     """How many error bars cover the truth."""
 
-    def markdown(self):
+    target = "error-bars"
+
+    def told(self, report):
         """One row for each kind of problem and method."""
-        path = RESULTS / "error_bars.json"
-        if not path.exists():
-            yield "No error bar has been tried yet."
-            return
-        report = json.loads(path.read_text("utf-8"))
         keys = "bars", "cover", "farthest", "warned", "warned that cover"
         rows = [[k, *map(v.get, keys)] for k, v in report["kinds"].items()]
         yield (
@@ -93,16 +105,13 @@ class ErrorBars(Assembled):
         yield from table(header, rows, [5, *[2] * len(keys)])
 
 
-class PlantedSlips(Assembled):
+class PlantedSlips(Measured):
     """Which slips of the notes the unit tests find in the library."""
 
-    def markdown(self):
+    target = "slips"
+
+    def told(self, tried):
         """How many, and those that were missed."""
-        path = RESULTS / "slips.json"
-        if not path.exists():
-            yield "No slip has been planted yet."
-            return
-        tried = json.loads(path.read_text("utf-8"))
         missed = [slip for slip, found in tried.items() if not found]
         yield (
             f"Of {len(tried)} slips the tests of the module found "
@@ -111,32 +120,29 @@ class PlantedSlips(Assembled):
         )
 
 
-class Versions(Assembled):
+class Versions(Measured):
     """What came of the unit tests on each Python, from `make versions`."""
 
-    def markdown(self):
+    target = "versions"
+
+    def told(self, report):
         """One row for each environment."""
-        path = RESULTS / "versions.json"
-        if not path.exists():
-            yield "No other version has been tried yet: run `make versions`."
-            return
         keys = "with", "passed", "skipped", "failed"
-        runs = json.loads(path.read_text("utf-8")).items()
-        rows = [[name.split()[0], *map(row.get, keys)] for name, row in runs]
+        rows = [
+            [name.split()[0], *map(row.get, keys)]
+            for name, row in report.items()
+        ]
         header = ["Python", *keys]
         yield from table(header, rows, [2, 5, *[2] * 3])
 
 
-class Times(Assembled):
+class Times(Measured):
     """Seconds and memory of `make times`, by notebook."""
 
-    def markdown(self):
+    target = "times"
+
+    def told(self, report):
         """The largest first, and the sum."""
-        path = RESULTS / "times.json"
-        if not path.exists():
-            yield "Nothing has been measured yet: run `make times`."
-            return
-        report = json.loads(path.read_text("utf-8"))
         runs = sorted(report["notebooks"].items(), key=lambda r: -r[1]["s"])
         rows = [[name, f"{r['s']:.1f}", f"{r['MB']:.0f}"] for name, r in runs]
         whole = sum(run["s"] for _, run in runs)
