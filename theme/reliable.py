@@ -20,7 +20,7 @@ FAMILIES = {
     "gp_ep": "Gaussian processes, EP",
 }
 ODD = "singular", "separable", "one class", "opposite labels"
-ENDS = "answered", "warned", "refused", "beaten"
+ENDS = "answered", "warned", "refused", "searched", "beaten"
 
 
 class Measured(Assembled):

@@ -9,7 +9,8 @@ if anything failed. What counts as a failure each family says itself, here:
 
 - anything raised but a ValueError that says what must be, or a named warning;
 - of well-posed problems, drawn from the model, any that is not answered;
-- of searches that may end in a valley, more than one in a hundred beaten.
+- of the answers of searches for one of several minima, more than one in a
+  hundred that another start or a grid beats.
 """
 
 import argparse
@@ -87,7 +88,7 @@ def bad(place):
     """Whether a problem of a family failed, or too many ends were beaten."""
     counts = Counter(place.get("any", {}).get("counts"))
     failed = any(part["failed"] for part in place.values())
-    return failed or counts["beaten"] > MANY * counts["answered"]
+    return failed or counts["beaten"] > MANY * counts["searched"]
 
 
 def main():

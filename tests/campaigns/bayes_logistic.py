@@ -94,5 +94,6 @@ def trial(rng, well):
     if len(t) < 60 or well:
         worse, said = attempt(lambda: searched(*data), named=NAMED)
         labels += [f"search {said}"] + ["beaten"] * bool(worse)
+        labels += ["searched"] * (said == "answered")
         assert not well or said == "answered", f"search {said}"
     return labels

@@ -40,9 +40,10 @@ def trial(rng, well):
     if found.converged:
         left = decrement(*theta(found, objective, t, base, way), E)
         assert left <= 1e-10, f"decrement {left}"
-        if beaten(rng, found, objective, t):
-            assert way != "plain", "a convex fit is beaten"
-            labels += ["beaten", f"{way} beaten"]
+        worse = beaten(rng, found, objective, t)
+        assert not (worse and way == "plain"), "a convex fit is beaten"
+        labels += ["searched"] * (way != "plain")
+        labels += ["beaten", f"{way} beaten"] * worse
     return labels
 
 

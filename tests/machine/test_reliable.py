@@ -77,11 +77,19 @@ def test_faults_are_failures(monkeypatch, tmp_path, label, problems):
 
     def trial(rng, well):
         assert label != "NaN", "a number that is not finite"
-        return [label] if label == "warned" else ["answered", label]
+        return [label] if label == "warned" else ["answered", "searched", label]
 
     assert not run(monkeypatch, path, trial)
     places = json.loads(path.read_text())["families"]["logistic"].values()
     assert sum(len(place["failed"]) for place in places) == problems
+
+
+def test_convex_answers_excuse_no_beaten_search():
+    """One in a hundred of the answers that may be one of several minima."""
+    for searched, bad in ((99, True), (100, False)):
+        counts = {"answered": 1000, "searched": searched, "beaten": 1}
+        place = {"any": {"counts": counts, "failed": []}}
+        assert campaigns.bad(place) == bad
 
 
 def test_the_page_prints_what_is_in_the_file(monkeypatch, tmp_path):
