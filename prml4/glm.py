@@ -57,40 +57,41 @@ def mean(fit, Phi, offset=None):
     offset = _offset(fit.offset if offset is None else offset, len(Phi))
     a, sign = Phi @ w + offset, side(fit.family, fit.link)
     rounding = EDGE * (np.abs(Phi) @ np.abs(w) + np.abs(offset))
-    if np.any(outside := sign * a < -rounding):
+    if np.any(outside := (sign * a < -rounding) | (a >= fit.link.high)):
         n = np.argmax(outside)
         raise ValueError(
             f"the {fit.link.name} link needs w^T phi_n + offset_n "
             f"{'>' if sign > 0 else '<'} 0, or {fit.family.name} targets have "
             f"no such mean; got {a[n]:.3g} in row {n}"
         )
-    return fit.link.mean(a)
+    with np.errstate(over="ignore"):
+        y = fit.link.mean(np.maximum(a, 0.0) if sign > 0 else a)
+    return validate.finite("the mean", y)
 
 
 def error(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
     """E(w) = sum_n c_n d_n / 2 = -s ln p(t|w) + constant, PRML (4.121)."""
     half_deviance, _, _, _ = _rows(w, Phi, t, family, link, offset)
-    return float(np.sum(_count(weights, len(Phi)) * half_deviance))
+    return float(np.sum(_counted(half_deviance, weights)))
 
 
 def gradient(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
     """grad E = sum_n c_n (y_n - t_n) eta'_n phi_n, -s times PRML (4.122)."""
     _, slope, _, _ = _rows(w, Phi, t, family, link, offset)
-    return Phi.T @ (_count(weights, len(Phi)) * slope)
+    return Phi.T @ _counted(slope, weights)
 
 
 def hessian(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
     """H = sum_n c_n {V_n eta'_n^2 + (y_n - t_n) eta''_n} phi_n phi_n^T."""
     _, _, expected, rest = _rows(w, Phi, t, family, link, offset)
-    c = _count(weights, len(Phi))
-    return Phi.T @ ((c * (expected + rest))[:, None] * Phi)
+    return Phi.T @ (_counted(expected + rest, weights)[:, None] * Phi)
 
 
 def information(w, Phi, family, link=None, *, offset=0.0, weights=None):
     """sum_n c_n V_n eta'_n^2 phi_n phi_n^T, the mean of H: cov[grad E] / s."""
     link, a = link or family.links[0], _activations(w, Phi, offset)
     _, _, expected, _ = row_terms(family, link, a, link.mean(a))
-    return Phi.T @ ((_count(weights, len(Phi)) * expected)[:, None] * Phi)
+    return Phi.T @ (_counted(expected, weights)[:, None] * Phi)
 
 
 def _rows(w, Phi, t, family, link, offset):
@@ -110,6 +111,12 @@ def _count(weights, N):
     if weights is None:
         return 1.0
     return validate.vector("weights", weights, N, "row")
+
+
+def _counted(terms, weights):
+    """c_n times the rows' terms; none of a row with c_n = 0, even if inf."""
+    c = np.broadcast_to(_count(weights, len(terms)), terms.shape)
+    return np.multiply(c, terms, where=c != 0, out=np.zeros_like(terms))
 
 
 def pointwise(family, link, t, offset=0.0, *, fisher=False):
@@ -154,7 +161,7 @@ def pearson(t, y, family, weights=None):
     off, V = t - y, family.variance(y)
     with np.errstate(divide="ignore"):  # inf for what cannot be
         share = np.divide(off**2, V, out=np.zeros_like(y), where=off != 0)
-    return float(share.sum() if weights is None else weights @ share)
+    return float(np.sum(_counted(share, weights)))
 
 
 @dataclass(frozen=True, eq=False)

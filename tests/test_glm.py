@@ -510,6 +510,41 @@ def test_a_row_beyond_the_domain_of_the_link_has_no_mean(family, link, w):
     assert glm.mean(free, Phi).min() < 0
 
 
+@pytest.mark.parametrize("link", [INVERSE, INVERSE_SQUARE, IDENTITY])
+def test_on_the_edge_only_the_identity_has_a_mean(link):
+    """1/0, and -1e12 or NaN a rounding beyond, were predicted; counts of -1."""
+    x = np.linspace(0, 0.9, 9)
+    family = POISSON if link is IDENTITY else INVERSE_GAUSSIAN
+    fit = glm.fit(np.c_[np.ones(9), x], 9 - np.round(9 * x), family, link)
+    fit = replace(fit, w=np.array([-1.0, 1]), offset=0.0)
+    for a in (0.0, 1e-12 * (1 - 2 * (link is IDENTITY))):
+        if link is IDENTITY:
+            assert glm.mean(fit, [[1, 1 + a]]) == 0
+        else:
+            with pytest.raises(ValueError, match="needs.* < 0.*in row 0"):
+                glm.mean(fit, [[1, 1 + a]])
+
+
+def test_a_mean_beyond_all_numbers_is_refused():
+    """e^1000; of a coin it is 1, without a RuntimeWarning."""
+    fit = glm.fit([[1.0], [1]], [2, 3], GAMMA, LOG)
+    with pytest.raises(ValueError, match="mean must be finite.*inf at .0."):
+        glm.mean(fit, [[1e4]])
+    coin = glm.fit([[1.0], [1]], [0, 1], BERNOULLI, CLOGLOG_LINK)
+    assert_allclose(glm.mean(coin, [[1e4], [-1e4]]), [0, 1])
+
+
+def test_a_row_of_weight_zero_may_be_impossible():
+    """0 times an infinite E_n was NaN."""
+    Phi, w = np.array([[1.0, 1], [1, 2], [1, -5]]), np.ones(2)
+    t, c = np.array([1.0, 2, 3]), np.array([1.0, 2, 0])
+    for function in (glm.error, glm.gradient, glm.hessian):
+        found = function(w, Phi, t, POISSON, IDENTITY, weights=c)
+        want = function(w, Phi[:2], t[:2], POISSON, IDENTITY, weights=c[:2])
+        assert_allclose(found, want, rtol=1e-14)
+    assert glm.pearson([0, 1], [0, 0], POISSON, [1.0, 0]) == 0
+
+
 def test_an_ever_stronger_prior_pulls_w_to_its_mean():
     """w - m0 ~ -grad E(m0) / alpha as alpha grows."""
     Phi, t, _, _, _ = problem(POISSON, LOG)
