@@ -81,10 +81,13 @@ def through(points):
             f"points must be {D} in {D} dimensions; got {len(points)}"
         )
     centre = points.mean(axis=0)
-    _, s, V = np.linalg.svd(points - centre)
+    size = np.abs(points - centre).max(axis=0)  # units must not matter
+    size[size == 0] = 1
+    _, s, V = np.linalg.svd((points - centre) / size)
     if D > 1 and s[-2] <= 1e-12 * s[0]:
         raise ValueError("points must lie on one hyperplane; got many through")
-    normal = V[-1] * np.sign(V[-1, np.abs(V[-1]).argmax()])
+    normal = V[-1] * (size.min() / size)
+    normal /= np.linalg.norm(normal) * np.sign(normal[np.abs(normal).argmax()])
     return np.r_[-normal @ centre, normal]
 
 
@@ -148,7 +151,7 @@ def shifted(w, L):
 
     p* / (1 - p*) = c / d, which is not rounded where p* is almost 1.
     """
-    w = np.array(validate.real("w", w))
+    w = validate.finite("w", np.array(validate.real("w", w)))
     if w.ndim != 1 or not w.size:
         raise ValueError(f"w must be one vector; got shape {w.shape}")
     c, d = _prices(L)
@@ -198,9 +201,10 @@ def reject_curve(P, t):
 def normals(pi, mu, sigma):
     """x -> pi_k N(x|mu_k, sigma_k^2) along the last axis, PRML (1.46)."""
     pi, mu, sigma = (np.asarray(v, float) for v in (pi, mu, sigma))
-    if not (np.all(sigma > 0) and np.all(pi >= 0)):
+    if not (np.all(sigma > 0) and np.all(pi >= 0) and np.isfinite(mu).all()):
         raise ValueError(
-            f"sigma must be > 0 and pi >= 0; got sigma = {sigma}, pi = {pi}"
+            "sigma must be > 0, pi >= 0 and mu finite; "
+            f"got sigma = {sigma}, pi = {pi} and mu = {mu}"
         )
 
     def joint(x):
@@ -241,8 +245,10 @@ def _integral(cost, joint, edges, L):
 
     To eleven digits; for 0-1 losses sum_k p_k L_kj is sum_k p_k - p_j.
     """
-    if not np.all(np.diff(edges) > 0):
-        raise ValueError(f"edges must ascend; got {list(edges)}")
+    if len(edges) < 2 or not np.all(np.diff(edges) > 0):
+        raise ValueError(
+            f"edges must ascend, two or more of them; got {list(edges)}"
+        )
     L = None if L is None else validate.design(L, "L")
 
     def f(x, i):
@@ -295,7 +301,9 @@ def regions(w, basis, grid):
     For numbers x from grid[0] to grid[-1]; two roots between neighbours of
     the grid are overlooked.
     """
-    grid = np.asarray(grid, float)
+    grid = validate.vector("grid", grid, np.size(grid), "edge")
+    if len(grid) < 2 or not np.all(np.diff(grid) > 0):
+        raise ValueError(f"grid must ascend, two or more numbers; got {grid}")
     positive = discriminant(w, basis(grid)) > 0
     change = np.flatnonzero(np.diff(positive))
     left, right = grid[change], grid[change + 1]

@@ -395,6 +395,16 @@ def test_without_a_normal_there_is_no_hyperplane():
             sep.unit(w)
 
 
+@pytest.mark.parametrize("unit", [1e-30, 1e-13, 1e13, 1e100])
+def test_a_plane_does_not_depend_on_units(rng, unit):
+    """Three points were said to lie on a line where a unit was large."""
+    units = np.array([1, 1, unit])
+    points = rng.standard_normal((3, 3))
+    w = sep.through(points)[1:] / units
+    found = sep.through(points * units)[1:]
+    np.testing.assert_allclose(found, w / w[np.abs(w).argmax()] * found.max())
+
+
 def test_points_must_determine_their_plane():
     with pytest.raises(ValueError, match="points must be 2 in 2 dimens"):
         sep.through(np.zeros((3, 2)))
@@ -460,14 +470,16 @@ def test_bad_numbers_are_named():
         sep.reject_curve([[0.5, 0.5]], [0, 1])
 
 
-@pytest.mark.parametrize("edges", [[9, 0, -9], [0, np.nan, 1], [0, 0, 1]])
+@pytest.mark.parametrize("edges", [[9, 0, -9], [0, np.nan, 1], [0, 0, 1], [0]])
 def test_edges_ascend(edges):
     """Anything else would count a region twice, or with the wrong sign."""
     joint = sep.normals([0.5, 0.5], [-1, 1], [1, 1])
     with pytest.raises(ValueError, match="edges must ascend"):
-        sep.risk([0, 1], joint, edges)
+        sep.risk([0, 1][: len(edges) - 1], joint, edges)
     with pytest.raises(ValueError, match="edges must ascend"):
         sep.bayes_risk(joint, edges)
+    with pytest.raises(ValueError, match="grid must"):
+        sep.regions([0.0, 1.0], bases.polynomial(1), edges)
 
 
 @pytest.mark.parametrize("sigma", [[1, 0], [1, -1], [1, np.nan]])
@@ -475,6 +487,12 @@ def test_widths_are_positive(sigma):
     """A negative width would be a negative density."""
     with pytest.raises(ValueError, match="sigma must be > 0"):
         sep.normals([0.5, 0.5], [-1, 1], sigma)
+
+
+def test_means_are_finite():
+    """NaN went through, to densities of NaN."""
+    with pytest.raises(ValueError, match="and mu finite; got"):
+        sep.normals([0.5, 0.5], [-1, np.nan], [1, 1])
 
 
 @pytest.mark.parametrize("price", [1e8, 1e16, 1e20])
@@ -492,6 +510,8 @@ def test_one_boundary_is_shifted(w):
     """The rows of several classes have no common threshold."""
     with pytest.raises(ValueError, match="w must be one vector"):
         sep.shifted(w, 1 - np.eye(2))
+    with pytest.raises(ValueError, match="w must be finite"):
+        sep.shifted([np.nan, 1.0], 1 - np.eye(2))
 
 
 def test_a_hyperplane_infinitely_far_away_is_refused_in_one_line():
