@@ -263,7 +263,11 @@ def sigmoid_weights(model):
         raise ValueError(f"a sigmoid is for two classes; got {K}")
     w = cho_solve((model.L, True), model.mu[1] - model.mu[0])
     odds, middle = log(model.pi[1] / model.pi[0]), model.mu.mean(axis=0)
-    return np.r_[odds - middle @ w, w]
+    with np.errstate(over="ignore", invalid="ignore"):
+        w = np.r_[odds - middle @ w, w]
+    if not np.isfinite(w).all():
+        raise ValueError(f"model must have weights that are finite; got {w}")
+    return w
 
 
 def quadratic_weights(model):

@@ -299,6 +299,16 @@ def test_bayes_error_counts_the_errors(rng):
     assert gaussian.bayes_error(even) == pytest.approx(0.158655253931457)
 
 
+def test_classes_too_far_apart_for_doubles_are_refused():
+    """|mu_1 - mu_0|^2 / var = 1e318 overflowed: an error rate of NaN."""
+    far = gaussian.model([0.5, 0.5], [[0.0], [1e149]], [[1e-20]])
+    for function in (gaussian.bayes_error, gaussian.sigmoid_weights):
+        with pytest.raises(ValueError, match="weights that are finite; got"):
+            function(far)
+    near = gaussian.model([0.5, 0.5], [[0.0], [1e140]], [[1.0]])
+    assert gaussian.bayes_error(near) == 0
+
+
 def test_parameters_are_counted():
     """One by one; PRML's M(M + 5)/2 + 1 for two classes and a shared Sigma."""
     for D in (1, 2, 10):
