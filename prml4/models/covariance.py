@@ -16,6 +16,7 @@ from prml4.numerics import validate
 
 SINGULAR = 1e-10  # share of a feature's variance that the others must leave it
 CONSTANT = 2.0**-48  # a standard deviation, relative to the mean: rounding only
+LEAST = np.sqrt(np.finfo(float).tiny)  # one whose square has all its digits
 TARGETS = ("pooled", "diagonal", "isotropic")  # the first for a stack only
 
 
@@ -68,7 +69,7 @@ def _factor(Sigma, size, k, complain):
     the features before it leave unexplained.
     """
     scale = np.sqrt(np.diag(Sigma).clip(0))
-    constant = np.flatnonzero(~(scale > CONSTANT * size))
+    constant = np.flatnonzero(~(scale > np.maximum(CONSTANT * size, LEAST)))
     if constant.size:
         raise ValueError(complain(k, constant[0], constant=True))
     L, stuck = dpotrf(Sigma / scale / scale[:, None], lower=1, clean=1)

@@ -45,6 +45,19 @@ def pair(rho):
     return np.array([[1, rho], [rho, 1]]) * np.outer(s, s)
 
 
+def test_a_variance_that_has_lost_digits_is_none():
+    """Below 2e-308 doubles are coarse: 1e-322 has two digits."""
+    for size, good in [(1e-153, True), (1e-155, False)]:
+        S = pair(0.5) * size**2
+        if good:
+            covariance.known(S, 2)
+            continue
+        with pytest.raises(ValueError, match="feature 0 has no variance$"):
+            covariance.known(S, 2)
+        with pytest.raises(ValueError, match="feature 0 is constant"):
+            covariance.estimated(S, np.zeros((3, 2)))
+
+
 def test_a_share_of_the_variance_decides():
     """The last share is 1 - rho^2, on both sides of the bound."""
     for share, good in [(1.01, True), (0.99, False)]:
