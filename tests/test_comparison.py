@@ -66,6 +66,26 @@ def test_what_was_called_impossible_and_happened_costs_everything():
         assert comparison.log_losses([0.0, 1.0], [0, 1]).max() == 0
 
 
+def test_infinite_losses_of_both_signs_have_no_mean():
+    """A difference of losses was scored NaN, without a word."""
+    with pytest.raises(ValueError, match="infinite with one sign only"):
+        comparison.score([np.inf, -np.inf, 1.0])
+    assert comparison.score([-np.inf, 1.0]).value == -np.inf
+
+
+def test_a_prior_too_small_to_divide_by_is_refused():
+    """1e-310 of p(C_0): new / old overflowed, and all rows were NaN."""
+    P, old = [[0.5, 0.5], [1, 0]], [1e-310, 1.0]
+    for call in (
+        lambda: comparison.shift_prior(P, old, [0.5, 0.5]),
+        lambda: comparison.estimate_prior(P, old),
+    ):
+        with pytest.raises(ValueError, match="prior must hold positive"):
+            call()
+    P = comparison.shift_prior(P, [3e-308, 1.0], [0.5, 0.5])
+    np.testing.assert_allclose(P, [[1, 0], [1, 0]], atol=1e-300)
+
+
 def test_score_is_mean_and_standard_error():
     """scipy's standard error of the mean."""
     losses = np.array([0.3, 0.1, 0.9, 0.4])

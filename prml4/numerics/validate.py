@@ -352,9 +352,13 @@ def posteriors(P):
 
 
 def probabilities(name, value, K):
-    """Probabilities (K,) of K >= 2 classes: positive, with sum 1; a copy."""
+    """Probabilities (K,) of K >= 2 classes: positive, with sum 1; a copy.
+
+    None is below 2e-308, where 1 / p overflows.
+    """
     value = vector(name, value, K, "class").copy()
-    if K < 2 or value.min() <= 0 or abs(value.sum() - 1) > 1e-9:
+    least = np.finfo(float).tiny
+    if K < 2 or value.min() < least or abs(value.sum() - 1) > 1e-9:
         raise ValueError(
             f"{name} must hold positive probabilities of at least two classes "
             f"with sum 1; got {value} with sum {value.sum():g}"
