@@ -62,6 +62,13 @@ def _penalties(estimator, M):
     return np.append(0.0, np.full(M - 1, _one("alpha", estimator)))
 
 
+def _nothing_hidden(**arrays):
+    """Or a ValueError: scikit-learn would take what a mask hides for seen."""
+    for name, array in arrays.items():
+        if np.ma.is_masked(array):
+            raise ValueError(f"{name} must hide no entries; got a masked array")
+
+
 class _Classifier(ClassifierMixin, BaseEstimator):
     """Labels become numbers and back; `_learn` fits, `_proba` predicts."""
 
@@ -69,8 +76,11 @@ class _Classifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y):
         """Learn from X (N, D) and labels y (N,)."""
+        _nothing_hidden(X=X, y=y)
         X, y = validate_data(self, X, y, dtype=float)
-        self.model_ = self._learn(X, self._numbered(y))
+        classes, t = self._numbered(y)
+        self.model_ = self._learn(X, t)
+        self.classes_ = classes  # a refusal leaves the model its own
         return self
 
     def predict(self, X):
@@ -83,10 +93,10 @@ class _Classifier(ClassifierMixin, BaseEstimator):
         return self._proba(self._seen(X))
 
     def _numbered(self, y):
-        """Class numbers of the labels, which `classes_` keeps."""
+        """The labels that there are, for `classes_`; and class numbers."""
         check_classification_targets(y)
-        self.classes_, t = np.unique(y, return_inverse=True)
-        K = len(self.classes_)
+        classes, t = np.unique(y, return_inverse=True)
+        K = len(classes)
         if K < 2:
             raise ValueError(f"y must hold two classes or more; got {K} class")
         if self._two_classes and K > 2:
@@ -94,11 +104,12 @@ class _Classifier(ClassifierMixin, BaseEstimator):
                 "Only binary classification is supported. The type of the "
                 f"target is multiclass; got {K} classes"
             )
-        return t
+        return classes, t
 
     def _seen(self, X):
         """X as an array, with the columns that were fitted."""
         check_is_fitted(self)
+        _nothing_hidden(X=X)
         return validate_data(self, X, dtype=float, reset=False)
 
     def __sklearn_tags__(self):
@@ -117,6 +128,7 @@ class _Linear(_Classifier):
 
     def fit(self, X, y, sample_weight=None):
         """Learn from X (N, D), labels y (N,) and weights of the rows (N,)."""
+        _nothing_hidden(X=X, y=y, sample_weight=sample_weight)
         X, y = validate_data(self, X, y, dtype=float)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
@@ -124,8 +136,9 @@ class _Linear(_Classifier):
             )
             rows = sample_weight > 0
             X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
-        t = self._numbered(y)
+        classes, t = self._numbered(y)
         self.model_ = self._learn(data.with_bias(X), t, sample_weight)
+        self.classes_ = classes
         self.n_iter_ = max(len(self.model_.trace) - 1, 1)
         return self
 

@@ -277,3 +277,35 @@ def test_negative_weights_are_refused_not_left_out(name):
     fit = getattr(estimators, name)().fit
     with pytest.raises(ValueError, match="[Nn]egative"):
         fit(X, [0, 1, 0, 1], sample_weight=[1, 1, 1, -1])
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=NAMES)
+def test_a_refusal_leaves_the_last_fit_its_labels(estimator):
+    """The old weights predicted the labels of the fit that was refused."""
+    X = np.array([[0.0], [3.0], [1.0], [2.0], [4.0], [5.0]])
+    y = np.array([0, 1, 0, 1, 0, 1])
+    estimator = clone(estimator).fit(X, y)
+    two = np.array(["a", "b", "a", "b", "a", "b"])
+    three = np.array(["a", "b", "c", "a", "b", "c"])
+    for again, labels in ((0 * X, two), (-1 - X, two), (X, three)):
+        try:
+            clone(estimator).fit(again, labels)
+        except ValueError:
+            with pytest.raises(ValueError):
+                estimator.fit(again, labels)
+            assert set(estimator.predict(X)) <= {0, 1}
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=NAMES)
+def test_what_a_mask_hides_is_not_used(estimator):
+    """scikit-learn drops the mask, and the library saw what was below."""
+    X, y = np.array([[0.0], [3.0], [1.0], [2.0]]), np.array([0, 1, 0, 1])
+    fitted = clone(estimator).fit(X, y)
+    hidden = np.ma.array(X, mask=X > 2)
+    for call in (
+        lambda: clone(estimator).fit(hidden, y),
+        lambda: clone(estimator).fit(X, np.ma.array(y, mask=y > 0)),
+        lambda: fitted.predict(hidden),
+    ):
+        with pytest.raises(ValueError, match="must hide no entries"):
+            call()
