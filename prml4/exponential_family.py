@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from prml4.models.families import Family
 from prml4.numerics import newton, special, validate
 from prml4.numerics.result import Result
 from prml4.numerics.separation import complain
@@ -91,7 +92,9 @@ def from_mean(family, m):
 
 def update(family, x, prior):
     """nu + N and (nu chi + sum_n u(x_n)) / (nu + N), PRML (2.230)."""
-    u = family.u(_sample(family, x))
+    x = _sample(family, x)
+    u = family.u(x)
+    validate.fitted(prior, Prior, name="prior")
     chi = validate.vector("chi", prior.chi, family.shape[2], "statistic")
     if not family.gap(chi) > 0:
         raise BoundaryError(
@@ -110,7 +113,8 @@ def fit(family, x, prior=None):
     """
     if prior is not None:
         return from_mean(family, update(family, x, prior).chi)
-    return from_mean(family, family.u(_sample(family, x)).mean(axis=0))
+    x = _sample(family, x)
+    return from_mean(family, family.u(x).mean(axis=0))
 
 
 def divergence(family, eta, other):
@@ -124,7 +128,7 @@ def divergence(family, eta, other):
 
 def scaled(family, s):
     """s^{-D} h(x/s) g(eta) exp(eta^T u(x/s)), PRML (4.84) with its D."""
-    s = validate.positive("scale", s)
+    s, family = validate.positive("scale", s), _family(family)
 
     def unscaled(x):
         z = x / s  # 0.3 / 0.1 is not 3 in floating point, but means it
@@ -149,7 +153,8 @@ def class_weights(family, etas, pi):
 
 def log_posterior(family, x, W):
     """log p(C_k|x) = log_softmax(a), a_k = W_k^T (1, u(x)), PRML (4.62)."""
-    W, u = validate.design(W, "W"), family.u(_observations(family, x))
+    W, x = validate.design(W, "W"), _observations(family, x)
+    u = family.u(x)
     if W.shape[1] != 1 + family.shape[2]:
         raise ValueError(
             f"{family.name}: W must have {1 + family.shape[2]} columns, the "
@@ -180,7 +185,7 @@ def _start(family, m):
 
     A warning where m is inside by too few digits.
     """
-    m = validate.vector("m", m, family.shape[2], "statistic")
+    m = validate.vector("m", m, _family(family).shape[2], "statistic")
     gap = family.gap(m)
     if not gap > 0:
         raise BoundaryError(_no_parameter(family, m))
@@ -212,9 +217,14 @@ def _no_parameter(family, m):
     )
 
 
+def _family(family):
+    """The family itself, if it is one of prml4.models.families."""
+    return validate.fitted(family, Family, name="family")
+
+
 def _natural(family, eta):
     """eta (P,), a ValueError where the density cannot be normalised."""
-    eta = validate.vector("eta", eta, family.shape[2], "statistic")
+    eta = validate.vector("eta", eta, _family(family).shape[2], "statistic")
     if not family.log_g(eta) > -np.inf:
         raise ValueError(
             f"{family.name}: eta = {eta} is no natural parameter; the "
@@ -225,7 +235,8 @@ def _natural(family, eta):
 
 def _observations(family, x):
     """x as floats of the right shape, all in the domain."""
-    x, columns = validate.finite("x", validate.real("x", x)), family.shape[0]
+    x, columns = validate.real("x", x), _family(family).shape[0]
+    x = validate.finite("x", x)
     if columns and (x.ndim == 0 or x.shape[-1] != columns):
         raise ValueError(
             f"{family.name}: x must have {columns} columns; got {x.shape}"

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 from scipy.special import log_expit
 
 from prml4 import exponential_family as ef
-from prml4.models import families
+from prml4.models import dispersion, families
 
 
 def sample(rng, N=60):
@@ -492,3 +492,27 @@ def test_rare_events_have_all_their_digits(m):
     )
     found = ef.from_mean(families.categorical(3), [m, 0.5])
     np.testing.assert_allclose(found, [np.log(2 * m), 0], atol=1e-8)
+
+
+def test_another_kind_of_family_or_prior_is_refused():
+    """That of chapter 11, a name, a number: an AttributeError."""
+    x, poisson = np.arange(4.0), families.poisson()
+    for family in (dispersion.POISSON, "poisson", families.poisson):
+        for call in (
+            lambda: ef.fit(family, x),  # noqa: B023
+            lambda: ef.fit_classes(family, x, [0, 1, 0, 1]),  # noqa: B023
+            lambda: ef.from_mean(family, [1.0]),  # noqa: B023
+            lambda: ef.log_density(family, x, [1.0]),  # noqa: B023
+            lambda: ef.log_posterior(family, x, np.ones((2, 2))),  # noqa: B023
+            lambda: ef.divergence(family, [1.0], [2.0]),  # noqa: B023
+            lambda: ef.class_weights(family, [[1.0], [2]], [0.5, 0.5]),  # noqa: B023
+            lambda: ef.scaled(family, 2.0),  # noqa: B023
+        ):
+            with pytest.raises(
+                ValueError, match="family must be a Family; got"
+            ):
+                call()
+    with pytest.raises(ValueError, match="that of prml4.models.dispersion$"):
+        ef.fit(dispersion.POISSON, x)
+    with pytest.raises(ValueError, match="prior must be a Prior; got float"):
+        ef.fit(poisson, x, 3.0)

@@ -112,8 +112,11 @@ def prediction(fit, Phi, name="w", ndim=1):
 def fitted(fit, *kinds, name="fit"):
     """The fit itself, or another value, if it is of one of the kinds."""
     if not isinstance(fit, kinds):
-        wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise ValueError(f"{name} must be a {wanted}; got {type(fit).__name__}")
+        names = [kind.__name__ for kind in kinds]
+        got = type(fit).__name__
+        if got in names:
+            got = f"that of {type(fit).__module__}"
+        raise ValueError(f"{name} must be a {' or '.join(names)}; got {got}")
     return fit
 
 
