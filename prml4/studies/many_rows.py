@@ -103,7 +103,7 @@ def _rows(name, X, t):
     if not far:
         X = X if isinstance(X, np.ndarray) else validate.real(name, X)
         t = t if isinstance(t, np.ndarray) else validate.real("t", t)
-        validate.matrix(X[:1], name)
+        validate.matrix(X[:1] if X.ndim else X, name)
     if t.shape != X.shape[:1] or far and not hasattr(t, "rechunk"):
         raise ValueError(
             f"t must have one entry per row, of the kind that {name} is; got "
@@ -117,6 +117,9 @@ def _rows(name, X, t):
 
 def class_counts(t, K, progress=None):
     """n_k, how many rows have t_n = k: some for each of K classes; (K,)."""
+    K = validate.whole("K", K, 2)
+    if not hasattr(t, "shape"):
+        t = validate.real("t", t)
     (n,) = total(_class_counts, (t,), K, progress=progress)
     return _every_class(n)
 
@@ -149,6 +152,7 @@ def moments(X, t, K, progress=None, of_block=gaussian.statistics):
 
     Or with naive_bayes.moments for a block the diagonals of S_k only.
     """
+    K = validate.whole("K", K, 2)
     rows, how = _rows("X", X, t), {"unite": merge, "progress": progress}
     n, mu, S = total(statistics, rows, of_block, K, **how)
     return _every_class(n), mu, S
@@ -204,6 +208,7 @@ def fit_gaussian(X, t, K, *, progress=None):
 def fit_bernoulli(X, t, K, *, pseudo_count=1.0, progress=None):
     """theta_ki = (n_ki + a) / (n_k + 2 a) as naive_bayes.fit_bernoulli."""
     a = validate.positive("pseudo_count", pseudo_count)
+    K = validate.whole("K", K, 2)
     n, ones = total(_ones, _rows("X", X, t), K, progress=progress)
     n = _every_class(n)[:, None]
     theta = naive_bayes.posterior_mean(ones, n, a, a)
@@ -246,7 +251,10 @@ def fit_softmax(
 ):
     """W = argmin E(W) + 1/2 sum_k w_k^T A w_k as softmax.fit, by Newton."""
     Phi, t = _rows("Phi", Phi, t)
-    alpha = validate.precisions(alpha, Phi.shape[1])
+    alpha, K = (
+        validate.precisions(alpha, Phi.shape[1]),
+        validate.whole("K", K, 2),
+    )
     if not alpha.all():
         class_counts(t, K)
     none, P = np.empty((0, Phi.shape[1])), np.eye(K - 1) - 1 / K

@@ -190,6 +190,24 @@ def test_with_a_prior_a_class_may_be_empty():
 # On Dask.
 
 
+def test_what_is_no_number_of_classes_is_named():
+    """None, words and fractions were a TypeError or said "in block 0"."""
+    for none in (None, "3", 2.5, 1, -1):
+        for call in (
+            lambda: many_rows.class_counts(T3, none),  # noqa: B023
+            lambda: many_rows.fit_lda(X, T3, none),  # noqa: B023
+            lambda: many_rows.fit_bernoulli(BITS, T3, none),  # noqa: B023
+            lambda: many_rows.fit_softmax(PHI, T3, none, alpha=1.0),  # noqa: B023
+        ):
+            with pytest.raises(
+                ValueError, match="K must be a whole .*got [^,]*$"
+            ):
+                call()
+    assert many_rows.class_counts([0, 1, 1], 2).tolist() == [1, 2]
+    with pytest.raises(ValueError, match="X must be a matrix"):
+        many_rows.fit_lda(None, T3, K)
+
+
 class Far:
     """Looks like a Dask array."""
 
