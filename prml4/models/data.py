@@ -107,6 +107,11 @@ def standardise(X):
     unit = np.exp2(np.frexp(np.abs(X).max(axis=0))[1])  # exact; no underflow
     mean, scale = X.mean(axis=0), (X / unit).std(axis=0) * unit
     constant = np.ptp(X, axis=0) == 0.0
+    if (scale[~constant] < np.finfo(float).tiny).any():
+        raise ValueError(
+            "X must have standard deviations of 2e-308 or more, or 0; got "
+            f"{scale[~constant].min():.1e}: change units"
+        )
     mean[constant], scale[constant] = X[0, constant], 1.0
     return (X - mean) / scale, mean, scale
 

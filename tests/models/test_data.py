@@ -352,3 +352,11 @@ def test_diabetes_is_halved_at_its_median():
     assert d.X.shape == (442, 10) and len(d.names) == 10
     assert d.t.sum() == 221 and set(d.t) == {0.0, 1.0}
     np.testing.assert_allclose(d.X.mean(axis=0), 0, atol=1e-12)
+
+
+def test_a_width_below_all_normal_doubles_is_refused():
+    """It was 0, or had lost its digits: NaN and infinities, or 30 % off."""
+    for x in ([0.0, 5e-324], [0.0, 5e-323, 1e-320]):
+        with pytest.raises(ValueError, match="deviations of 2e-308 or more"):
+            data.standardise(np.transpose([x]))
+    assert data.standardise([[0.0], [1e-307]])[0].tolist() == [[-1], [1]]
