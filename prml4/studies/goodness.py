@@ -177,7 +177,7 @@ def leverage(fit, Phi):
     What a row has to say about its own mean; they add up to M, or to less
     with a prior.
     """
-    given, y, c = _rows(fit, Phi, np.ones(len(Phi)))
+    given, y, c = _rows(fit, Phi, np.ones(np.shape(Phi)[:1]))
     a = given.Phi @ fit.w + given.offset
     _, _, r, _ = dispersion.row_terms(fit.family, fit.link, a, y)
     half = given.Phi @ glm.inverse_root(fit, Phi).T

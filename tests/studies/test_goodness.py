@@ -286,6 +286,8 @@ def test_tests_are_for_fits_without_a_prior():
         goodness.likelihood_ratio(small, large)
     with pytest.raises(ValueError, match="fit must be a GLMFit; got NoneType"):
         goodness.wald(None, Phi)
+    with pytest.raises(ValueError, match="Phi must be a matrix"):
+        goodness.leverage(large, None)
 
 
 @pytest.mark.parametrize("change", [{"offset": 0.5}, {"weights": None}])
