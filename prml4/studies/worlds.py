@@ -11,6 +11,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import bdtr
 
 from prml4 import gaussian, logistic
 from prml4.models.covariance import known
@@ -20,6 +21,8 @@ from prml4.numerics.result import Result
 from prml4.numerics.special import normal_cdf, normal_pdf
 
 TURN = 2 * np.pi
+RARE = 1e-4  # draws that are worth waiting for
+MOST = 370  # Gauss-Hermite nodes that numpy has weights for
 
 
 class TooFewNodes(UserWarning):
@@ -65,7 +68,14 @@ def draw(rng, world, n):
 
     Drawn again as a whole until each class has two rows, so that all can learn.
     """
+    validate.fitted(rng, np.random.Generator, name="rng")
     ones = n = validate.whole("n", n, 4)
+    p = world.weight @ world.label
+    if bdtr(n - 2, n, p) - bdtr(1, n, p) < RARE:
+        raise ValueError(
+            f"n must give each class two rows more often than {RARE:.0e}; got "
+            f"{n} rows and p(C_1) = {p:.1e}"
+        )
     while not 2 <= ones <= n - 2:
         j = rng.choice(len(world.weight), size=n, p=world.weight)
         ones = world.label[j].sum()
@@ -110,7 +120,9 @@ def nodes(world, n):
 
     X (J n^D, D), t and v: a weighted sample that stands for infinitely many.
     """
-    z, v = np.polynomial.hermite_e.hermegauss(validate.whole("n", n))
+    if validate.whole("n", n) > MOST:
+        raise ValueError(f"n must be at most {MOST}; got {n}")
+    z, v = np.polynomial.hermite_e.hermegauss(n)
     D = len(world.L)
     Z, V = cubature.nodes([z] * D), cubature.nodes([v / v.sum()] * D)
     X = (world.mu[:, None] + Z @ world.L.T).reshape(-1, D)
@@ -171,7 +183,8 @@ def learning_curves(learners, world, sizes, *, repeats, rng):
 def efficiency(Delta):
     """(1 + Delta^2/4) e^(-Delta^2/8) int N(x|0, 1) / cosh(Delta x/2) dx:
     rows LDA needs for each row of logistic regression's; Efron (1975)."""
-    d = np.abs(validate.real("Delta", Delta))[..., None]
+    Delta = validate.finite("Delta", validate.real("Delta", Delta))
+    d = np.abs(Delta)[..., None]
     # the trapezoidal rule converges like e^-1/h; cosh narrows the integrand
     x, h = np.linspace(-12, 12, 481, retstep=True)
     u = d / 2 * (x := x / (1 + d / 8))

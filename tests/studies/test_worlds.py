@@ -222,3 +222,24 @@ def test_what_is_no_pair_is_named():
         worlds.nodes(worlds.pair(1.0), 2.5)
     with pytest.raises(ValueError, match="Delta must hold real numbers"):
         worlds.efficiency("far")
+
+
+def test_a_class_too_rare_to_be_drawn_is_refused(rng):
+    """It was waited for until two rows of it came: for ever."""
+    world = worlds.world([1 - 1e-9, 1e-9], [0, 1], [[0.0], [1]], [[1.0]])
+    with pytest.raises(ValueError, match="two rows more often .* 50 rows"):
+        worlds.draw(rng, world, 50)
+    rare = worlds.world([0.99, 0.01], [0, 1], [[0.0], [1]], [[1.0]])
+    assert worlds.draw(rng, rare, 4)[1].sum() == 2
+
+
+def test_distances_and_nodes_beyond_doubles():
+    """NaN: infinity times 0, and weights that numpy has not got."""
+    assert worlds.efficiency(1e149) == 0
+    for Delta in (np.nan, 1e200):
+        with pytest.raises(ValueError, match="Delta must be finite"):
+            worlds.efficiency(Delta)
+    X, _, v = worlds.nodes(worlds.pair(0, 1), worlds.MOST)
+    assert v @ X**2 == pytest.approx(1)
+    with pytest.raises(ValueError, match="n must be at most 370; got 371"):
+        worlds.nodes(worlds.pair(0, 1), 371)
