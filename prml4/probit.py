@@ -51,6 +51,7 @@ def mixture_cdf(a, pi, mu, sigma):
 
 def draw_mixture(rng, N, pi, mu, sigma):
     """theta_n ~ N(mu_k, sigma_k^2), k ~ pi: (N,) draws of a threshold."""
+    validate.fitted(rng, np.random.Generator, name="rng")
     k = rng.choice(len(pi), size=N, p=pi)
     return rng.normal(np.asarray(mu)[k], np.asarray(sigma)[k])
 
@@ -390,8 +391,9 @@ def influence(fit, phi, t):
     """
     validate.at_minimum(validate.fitted(fit, ProbitFit))
     (t,) = validate.binary_targets([t], 1)
+    phi = validate.vector("phi", phi, len(fit.w), "column")
     L, d = fit.likelihood.log_p(phi @ fit.w, t, 1)
-    uphill = d * np.asarray(phi)
+    uphill = d * phi
     if len(fit.H) > len(fit.w):  # (1 - 2 f_t) / p_t, p_t = e^L
         uphill = np.append(uphill, (np.exp(-L) - 2) / (1 - 2 * fit.epsilon))
     root = descent.variance_root(fit.H)

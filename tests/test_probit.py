@@ -939,3 +939,17 @@ def test_epsilon_is_learned_once(rng):
     t = rng.integers(0, 2, 30)
     with pytest.raises(ValueError, match="flip no labels.* got probit, flip"):
         probit.fit_noise(Phi, t, likelihood=flipped(PROBIT, 0.1))
+
+
+def test_a_mixture_is_drawn_by_a_generator():
+    with pytest.raises(ValueError, match="rng must be a Generator; got int"):
+        probit.draw_mixture(0, 2, [1.0], [0.0], [1.0])
+
+
+def test_the_influence_of_no_row_is_refused(sample):
+    """NaN came back as NaN, a short row as an error of matmul."""
+    Phi, t, *_ = sample
+    fit = probit.fit(Phi, t)
+    for phi in (np.nan * Phi[0], Phi[0, :-1], Phi[:2]):
+        with pytest.raises(ValueError, match="phi must"):
+            probit.influence(fit, phi, 1)
