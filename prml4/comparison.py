@@ -234,6 +234,7 @@ def estimate_prior(P, old, *, tol=1e-10, max_iter=10_000):
 
 def folds(rng, t, F):
     """t -> fold (N,): each class dealt out in turn, n_k / F rows or so."""
+    validate.fitted(rng, np.random.Generator, name="rng")
     t = validate.real("t", t)
     t, _ = validate.classes(t, t.size)
     if validate.whole("F", F, 2) > (most := np.bincount(t).min()):

@@ -219,6 +219,16 @@ def power_rate(c, k0=0.0, power=1.0):
     return lambda k: c / (k0 + k) ** power
 
 
+def _drawn(rng, rate):
+    """Or a ValueError: rows come from a Generator, eta_k from a function."""
+    validate.fitted(rng, np.random.Generator, name="rng")
+    if not callable(rate):
+        raise ValueError(
+            "rate must be a function of k = 1, 2, ..., as constant_rate(0.1) "
+            f"is; got {rate!r}"
+        )
+
+
 def _updates(tol, epochs, thin):
     """tol > 0, and two whole numbers."""
     epochs = validate.whole("epochs", epochs)
@@ -233,6 +243,7 @@ def fit_sequential(
     `rate(k)` is eta_k for k = 1, 2, ..., epochs N; rows are drawn with
     replacement, so that every step is unbiased for grad E / N.
     """
+    _drawn(rng, rate)
     E, t = problem(Phi, t, 0.0, None, weights)
     tol, epochs, thin = _updates(tol, epochs, thin)
     w, N = validate.vector_or_zeros("w0", w0, len(E.m0), "column"), len(t)
@@ -259,6 +270,7 @@ def fit_sequential(
 
 def sequential_runs(Phi, t, *, rate, steps, runs, rng, w0=None):
     """w <- w - eta_k (y_n - t_n) phi_n for many walkers at once; (runs, M)."""
+    _drawn(rng, rate)
     Phi, t = np.asarray(Phi), validate.binary_targets(t, len(Phi))
     w = np.zeros((runs, Phi.shape[1])) + (0 if w0 is None else w0)
     for k in range(1, steps + 1):

@@ -266,6 +266,7 @@ def sample(rng, model, t, length=1):
 
     Of a multinomial model a row has `length` words.
     """
+    validate.fitted(rng, np.random.Generator, name="rng")
     t = validate.labels(t, np.size(t), len(model.pi))
     length = validate.whole("length", length, 0)
     if isinstance(model, MultinomialModel):

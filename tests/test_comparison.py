@@ -450,3 +450,18 @@ def test_a_method_must_predict_each_class_for_each_row():
             t,
             [0, 1, 2] * 2,
         )
+
+
+def test_what_draws_asks_for_a_generator(rng):
+    """A seed had no attribute 'permutation', said an AttributeError."""
+    world = worlds.pair(1.0)
+    for call in (
+        lambda rng: comparison.folds(rng, [0, 1, 0, 1], 2),
+        lambda rng: worlds.draw(rng, world, 4),
+        lambda rng: data.draw_targets(rng, [[1.0]], [1.0]),
+        lambda rng: data.two_gaussians(rng, 4),
+    ):
+        call(rng)
+        for seed in (0, None, np.random.RandomState(0)):
+            with pytest.raises(ValueError, match="rng must be a Generator"):
+                call(seed)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tracemalloc
 import warnings
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -747,3 +748,16 @@ def test_numbers_of_single_precision_are_added_up_in_double(rng):
     for f in (logistic.error, logistic.gradient, probit.error):
         wide = f(w.astype(float), Phi.astype(float), t)
         np.testing.assert_array_equal(f(w, Phi, t), wide)
+
+
+def test_a_sequential_run_asks_for_a_generator_and_a_function():
+    """A seed and a number were an AttributeError and a TypeError."""
+    Phi, t = np.c_[np.ones(4), [0.0, 1, 2, 3]], np.array([0.0, 1, 0, 1])
+    how = {"rate": logistic.constant_rate(0.1)}
+    how["rng"] = np.random.default_rng(0)
+    runs = partial(logistic.sequential_runs, runs=2, steps=1)
+    for run in (partial(logistic.fit_sequential, epochs=1, tol=1e3), runs):
+        run(Phi, t, **how)
+        for name, value in (("rate", 0.1), ("rng", 0)):
+            with pytest.raises(ValueError, match=f"{name} must be a "):
+                run(Phi, t, **how | {name: value})

@@ -816,3 +816,9 @@ def test_little_memory_is_used(rng, family):
     peak = tracemalloc.get_traced_memory()[1] - y.nbytes
     tracemalloc.stop()
     assert peak < 3e6
+
+
+def test_a_sample_asks_for_a_generator():
+    with pytest.raises(ValueError, match="rng must be a Generator; got int"):
+        model = naive_bayes.bernoulli([0.5, 0.5], [[0.1], [0.2]])
+        naive_bayes.sample(0, model, [0, 1])

@@ -303,6 +303,7 @@ def coronary():
 
 def draw_targets(rng, Phi, w):
     """t_n ~ Bern(sigma(w^T phi_n)), what logistic regression assumes (4.87)."""
+    validate.fitted(rng, np.random.Generator, name="rng")
     Phi = validate.design(Phi)
     y = sigmoid(Phi @ validate.vector("w", w, Phi.shape[1], "column of Phi"))
     return (rng.random(len(y)) < y).astype(float)
@@ -310,6 +311,7 @@ def draw_targets(rng, Phi, w):
 
 def two_gaussians(rng, N, *, means=((-1, 0), (1, 0))):
     """x | C_k ~ N(means[k], I), p(C_1) = 1/2, PRML (4.64): they overlap."""
+    validate.fitted(rng, np.random.Generator, name="rng")
     means = np.asarray(means, dtype=float)
     t = (rng.random(N) < 0.5).astype(float)
     X = means[t.astype(int)] + rng.standard_normal((N, means.shape[1]))
