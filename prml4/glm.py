@@ -546,12 +546,23 @@ def grouped(family, t):
 def curvature(fit, Phi, t=None):
     """E[H(w)] + A of a fit, from its Phi; with its t the observed H(w) + A."""
     given = again(fit, Phi, np.ones(np.shape(Phi)[:1]) if t is None else t)
+    _own_rows(fit, Phi)
     if t is None:  # E[H] does not depend on the targets: ones do
         more = {"offset": given.offset, "weights": given.weights}
         H = information(fit.w, given.Phi, fit.family, fit.link, **more)
     else:
         H = given.apply(hessian, fit.w)
     return H + np.diag(fit.alpha)
+
+
+def _own_rows(fit, Phi):
+    """Or a ValueError: without weights, freedom says how many rows it had."""
+    N = fit.freedom + len(fit.w)
+    if fit.weights is None and len(Phi) != N:
+        raise ValueError(
+            f"Phi must have the {N:g} rows of the fit, about whose weights "
+            f"they speak; got {len(Phi)}"
+        )
 
 
 def again(fit, Phi, t):

@@ -1212,3 +1212,15 @@ def test_the_working_response_has_its_digits_where_y_is_one(a):
     want = [-1 - far, 1.0] if a > 0 else [-1.0, 1 + far]
     np.testing.assert_allclose(z - a, want, rtol=1e-9, atol=1e-12 * abs(a))
     np.testing.assert_allclose(r, np.exp(-abs(a)), rtol=1e-12)
+
+
+def test_errors_are_those_of_the_rows_of_the_fit():
+    """From other rows came other errors, without a word."""
+    Phi, t, _, _, c = problem(POISSON, LOG)
+    fit = glm.fit(Phi, t, POISSON)
+    for few in (Phi[:-1], np.r_[Phi, Phi]):
+        for errors in (glm.curvature, glm.standard_errors):
+            with pytest.raises(ValueError, match=f"the {len(t)} rows of the"):
+                errors(fit, few)
+    weighted = glm.fit(Phi, t, POISSON, weights=c)
+    assert len(glm.standard_errors(weighted, Phi)) == 3
