@@ -137,7 +137,7 @@ def _iterate(objective, step, w, damped, tol, max_iter):
                 break
             eta /= 2
             new = objective(w + eta * d, order=1)
-        small = abs(slope) <= tol**2 * (1 + E)
+        small = abs(slope) <= tol * tol * (1 + E)
         w, (E, g, _) = w + eta * d, new
         path.append(w)
         trace.append(E)

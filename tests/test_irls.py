@@ -214,3 +214,10 @@ def test_standard_errors_are_those_of_logistic(data):
     np.testing.assert_allclose(
         logistic.standard_errors(one, Phi), logistic.standard_errors(two, Phi)
     )
+
+
+def test_a_tolerance_beyond_all_measure_is_one():
+    """Its square overflowed, to an OverflowError."""
+    Phi, t = np.c_[np.ones(4), [0.0, 1, 2, 3]], [0, 1, 0, 1]
+    with pytest.warns(newton.NotConverged):
+        assert irls.fit_irls(Phi, t, tol=1e200).steps == (1.0,)
