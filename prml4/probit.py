@@ -423,5 +423,12 @@ def deviance(k, n, y):
 
     Twice the error less that of the frequencies y_j = k_j / n_j.
     """
-    n = np.asarray(n)
-    return 2 * float(n @ BERNOULLI.half_deviance(k / n, np.asarray(y)))
+    k, n, y = (
+        validate.real(*pair) for pair in zip("kny", (k, n, y), strict=True)
+    )
+    if not np.all((0 <= k) & (k <= n) & (n > 0) & (0 <= y) & (y <= 1)):
+        raise ValueError(
+            "k must lie between 0 and n > 0, and y in [0, 1], in every group; "
+            f"got k = {k}, n = {n} and y = {y}"
+        )
+    return 2 * float(n @ BERNOULLI.half_deviance(k / n, y))

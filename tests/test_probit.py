@@ -953,3 +953,10 @@ def test_the_influence_of_no_row_is_refused(sample):
     for phi in (np.nan * Phi[0], Phi[0, :-1], Phi[:2]):
         with pytest.raises(ValueError, match="phi must"):
             probit.influence(fit, phi, 1)
+
+
+def test_a_deviance_of_more_successes_than_trials_is_refused():
+    """It was NaN."""
+    for k, n, y in (([3], [2], [0.5]), ([1], [2], [1.5]), ([0], [0], [0.5])):
+        with pytest.raises(ValueError, match="k must lie .* y in"):
+            probit.deviance(k, n, y)
