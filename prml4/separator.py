@@ -96,7 +96,7 @@ def through(points):
 
 def zero_one(K):
     """L_kj = 1 - I_kj: every mistake costs the same, PRML 1.5.1."""
-    return 1.0 - np.eye(K)
+    return 1.0 - np.eye(validate.whole("K", K))
 
 
 def with_reject(L, cost):
@@ -219,14 +219,15 @@ def risk(decisions, joint, edges, L=None):
 
     Decision j_i holds from edges[i] to edges[i + 1]; L is 0-1 unless given.
     """
-    if len(decisions) != len(edges) - 1:
+    edges, L = _pieces(edges, L)
+    if np.size(decisions) != len(edges) - 1:
         raise ValueError(
             "decisions must be one for each interval between edges; got "
-            f"{len(decisions)} decisions and {len(edges)} edges"
+            f"{np.size(decisions)} decisions and {len(edges)} edges"
         )
     with np.errstate(all="ignore"):
         K = np.shape(joint(edges[-1]) if L is None else L)[-1]
-    j = validate.labels(decisions, len(decisions), K, "decisions")
+    j = validate.labels(decisions, len(edges) - 1, K, "decisions")
     return _integral(lambda i, costs: costs[j[i]], joint, edges, L)
 
 
@@ -237,7 +238,15 @@ def bayes_risk(joint, edges, L=None):
     and the first and last at infinity (quadrature from -1e6 misses a bell,
     and then nobody asks whether the total probability is 1).
     """
-    return _integral(lambda i, costs: costs.min(), joint, edges, L)
+    return _integral(lambda i, costs: costs.min(), joint, *_pieces(edges, L))
+
+
+def _pieces(edges, L):
+    """Edges that ascend, and the losses, if any are given."""
+    edges = validate.one_each("edges", edges, np.size(edges), "end")
+    if len(edges) < 2 or not np.all(np.diff(edges) > 0):
+        raise ValueError(f"edges must ascend, two or more; got {edges}")
+    return edges, None if L is None else validate.design(L, "L")
 
 
 def _integral(cost, joint, edges, L):
@@ -245,11 +254,6 @@ def _integral(cost, joint, edges, L):
 
     To eleven digits; for 0-1 losses sum_k p_k L_kj is sum_k p_k - p_j.
     """
-    if len(edges) < 2 or not np.all(np.diff(edges) > 0):
-        raise ValueError(
-            f"edges must ascend, two or more of them; got {list(edges)}"
-        )
-    L = None if L is None else validate.design(L, "L")
 
     def f(x, i):
         p = joint(x)

@@ -518,3 +518,17 @@ def test_a_hyperplane_infinitely_far_away_is_refused_in_one_line():
     """w_0 / |w_1| would overflow: a refusal, and no warning before it."""
     with pytest.raises(ValueError, match="w must have a hyperplane"):
         sep.unit([1, 1e-320])
+
+
+def test_what_is_no_edge_no_loss_and_no_class_is_named():
+    """TypeErrors, and an IndexError for a loss that is a number."""
+    joint = sep.normals([0.5, 0.5], [-1, 1], [1, 1])
+    for edges in (None, 1.0, [["a"]], [[0, 1]]):
+        with pytest.raises(ValueError, match="edges must"):
+            sep.bayes_risk(joint, edges)
+        with pytest.raises(ValueError, match="edges must"):
+            sep.risk([0], joint, edges)
+    with pytest.raises(ValueError, match="L must be a matrix"):
+        sep.risk([0, 1], joint, [-9, 0, 9], 1.0)
+    with pytest.raises(ValueError, match="K must be a whole number"):
+        sep.zero_one(2.5)
