@@ -82,7 +82,8 @@ def gradient(W, Phi, T):
 
 def _misses(W, Phi, T):
     """Phi W - T, of the shape of T: nothing is broadcast."""
-    y, T = np.asarray(Phi, float) @ W, np.asarray(T, float)
+    y = validate.real("Phi", Phi) @ validate.real("W", W)
+    T = validate.real("T", T)
     if y.shape != T.shape:
         raise ValueError(
             f"T must have the shape {y.shape} of the outputs Phi W; "

@@ -20,6 +20,7 @@ from prml4 import (
     evidence,
     glm,
     irls,
+    least_squares,
     logistic,
     probit,
     softmax,
@@ -761,3 +762,16 @@ def test_a_sequential_run_asks_for_a_generator_and_a_function():
         for name, value in (("rate", 0.1), ("rng", 0)):
             with pytest.raises(ValueError, match=f"{name} must be a "):
                 run(Phi, t, **how | {name: value})
+
+
+@pytest.mark.filterwarnings("error")
+def test_formulas_read_no_masked_and_no_complex_entries():
+    """What a mask hid was used, and what is imaginary dropped."""
+    Phi, t, w = np.c_[np.ones(3), [0.0, 1, 2]], [0.0, 1, 1], np.ones(2)
+    hidden = np.ma.array(Phi, mask=Phi > 1)
+    for bad, said in ((hidden, "hide no entries"), (Phi + 1j, "real numbers")):
+        for formula in (logistic.error, logistic.gradient):
+            with pytest.raises(ValueError, match=f"Phi must .*{said}"):
+                formula(w, bad, t)
+        with pytest.raises(ValueError, match=f"Phi must .*{said}"):
+            least_squares.error(w, bad, t)

@@ -148,7 +148,7 @@ def vector(name, value, size, per):
 
 def activations(w, Phi):
     """a_n = w^T phi_n (N,), one for each row of Phi; no column of them."""
-    w, Phi = np.asarray(w, float), np.asarray(Phi, float)
+    w, Phi = real("w", w), real("Phi", Phi)
     if Phi.ndim != 2 or w.shape != Phi.shape[1:]:
         raise ValueError(
             "w must be a vector with a weight for each column of Phi; "
@@ -535,11 +535,11 @@ def mask(observed, shape):
     """True where an entry of X is known, or None where all are."""
     if observed is None:
         return None
-    observed = np.asarray(observed)
-    if observed.dtype != bool or observed.shape != shape:
+    hidden, observed = np.ma.is_masked(observed), np.asarray(observed)
+    if hidden or observed.dtype != bool or observed.shape != shape:
         raise ValueError(
             f"observed must be boolean and of the shape of X, {shape}; got "
-            f"{observed.dtype} of shape {observed.shape}"
+            f"{'masked ' * hidden}{observed.dtype} of shape {observed.shape}"
         )
     return observed
 
