@@ -276,7 +276,7 @@ def quadratic_weights(model):
     a_k(x) = x^T A_k x + b_k^T x + c_k with
     c_k = ln pi_k - ln|Sigma_k| / 2 - mu_k^T Sigma_k^{-1} mu_k / 2.
     """
-    K, D = model.mu.shape
+    K, D = validate.fitted(model, GaussianModel, name="model").mu.shape
     L = np.broadcast_to(model.L, (K, D, D))
     A = np.stack([-0.5 * cho_solve((l, True), np.eye(D)) for l in L])
     b = -2 * np.einsum("kij,kj->ki", A, model.mu)

@@ -71,6 +71,9 @@ class MultinomialModel(Result):
     theta: np.ndarray
 
 
+KINDS = BernoulliModel, GaussianModel, MultinomialModel
+
+
 def bernoulli(pi, theta):
     """p(C_k) = pi_k, p(x_i = 1|C_k) = theta_ki from known parameters."""
     theta = validate.design(theta, "theta").copy()
@@ -267,6 +270,7 @@ def sample(rng, model, t, length=1):
     Of a multinomial model a row has `length` words.
     """
     validate.fitted(rng, np.random.Generator, name="rng")
+    validate.fitted(model, *KINDS, name="model")
     t = validate.labels(t, np.size(t), len(model.pi))
     length = validate.whole("length", length, 0)
     if isinstance(model, MultinomialModel):
@@ -295,9 +299,8 @@ def _by_blocks(model, X, observed, finish=None):
 
 def _inputs(model, X, observed):
     """X, the mask, and a refusal of rows x that the model cannot have."""
-    kinds = BernoulliModel, GaussianModel, MultinomialModel
-    validate.fitted(model, *kinds, name="model")
-    bits, real, words = (isinstance(model, kind) for kind in kinds)
+    validate.fitted(model, *KINDS, name="model")
+    bits, real, words = (isinstance(model, kind) for kind in KINDS)
     X = validate.width(X, (model.mu if real else model.theta).shape[1], "X")
     observed = validate.mask(observed, X.shape)
     if words and observed is not None:

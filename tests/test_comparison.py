@@ -452,6 +452,12 @@ def test_a_method_must_predict_each_class_for_each_row():
         )
 
 
+def test_two_gaussians_are_two_rows_of_means(rng):
+    for N, means, said in ((2.5, [[0], [1]], "N"), (3, [[0.0, 1]], "means")):
+        with pytest.raises(ValueError, match=f"{said} must be"):
+            data.two_gaussians(rng, N, means=means)
+
+
 def test_what_draws_asks_for_a_generator(rng):
     """A seed had no attribute 'permutation', said an AttributeError."""
     world = worlds.pair(1.0)

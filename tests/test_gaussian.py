@@ -658,3 +658,8 @@ def test_two_classes_far_from_zero_keep_their_digits(far):
     np.testing.assert_allclose(w[1:], want[1:], rtol=1e-13)
     error = gaussian.bayes_error(model)
     assert error == pytest.approx(gaussian.bayes_error(near), rel=1e-13)
+
+
+def test_quadratic_weights_are_of_a_model():
+    with pytest.raises(ValueError, match="model must be a GaussianModel; got"):
+        gaussian.quadratic_weights(np.eye(2))

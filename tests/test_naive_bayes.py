@@ -822,3 +822,18 @@ def test_a_sample_asks_for_a_generator():
     with pytest.raises(ValueError, match="rng must be a Generator; got int"):
         model = naive_bayes.bernoulli([0.5, 0.5], [[0.1], [0.2]])
         naive_bayes.sample(0, model, [0, 1])
+
+
+def test_a_sample_is_of_a_model_of_this_chapter(rng):
+    """A GaussianModel of chapter 3 had no attribute 'var'."""
+    other = gaussian.model([0.5, 0.5], [[0.0], [1.0]], [[1.0]])
+    with pytest.raises(ValueError, match="got that of prml4.gaussian$"):
+        naive_bayes.sample(rng, other, [0, 1])
+
+
+def test_a_mask_hides_no_part_of_observed():
+    X, t = np.array([[0.0], [1.0], [2.0], [4.0]]), [0, 0, 1, 1]
+    model = naive_bayes.fit_gaussian(X, t)
+    observed = np.ma.array(X > 0, mask=X > 1)
+    with pytest.raises(ValueError, match="observed must be .* masked bool"):
+        naive_bayes.predict_proba(model, X, observed)

@@ -312,7 +312,9 @@ def draw_targets(rng, Phi, w):
 def two_gaussians(rng, N, *, means=((-1, 0), (1, 0))):
     """x | C_k ~ N(means[k], I), p(C_1) = 1/2, PRML (4.64): they overlap."""
     validate.fitted(rng, np.random.Generator, name="rng")
-    means = np.asarray(means, dtype=float)
+    N, means = validate.whole("N", N, 0), validate.design(means, "means")
+    if len(means) != 2:
+        raise ValueError(f"means must be two rows; got shape {means.shape}")
     t = (rng.random(N) < 0.5).astype(float)
     X = means[t.astype(int)] + rng.standard_normal((N, means.shape[1]))
     names = tuple(f"x{i + 1}" for i in range(X.shape[1]))

@@ -161,6 +161,7 @@ def flipped(likelihood, epsilon):
     Labels are wrong with chance epsilon. ln p is not concave any more, and
     sites of EP may get negative precisions.
     """
+    validate.fitted(likelihood, Likelihood, name="likelihood")
     epsilon = validate.flip_probability(epsilon)
     if epsilon == 0:
         return likelihood

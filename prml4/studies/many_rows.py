@@ -118,8 +118,9 @@ def _rows(name, X, t):
 def class_counts(t, K, progress=None):
     """n_k, how many rows have t_n = k: some for each of K classes; (K,)."""
     K = validate.whole("K", K, 2)
-    if not hasattr(t, "shape"):
-        t = validate.real("t", t)
+    if not hasattr(t, "to_delayed"):
+        validate.one_each("t", t, max(np.size(t), 1), "row")
+        t = np.asarray(t)
     (n,) = total(_class_counts, (t,), K, progress=progress)
     return _every_class(n)
 

@@ -69,6 +69,7 @@ def draw(rng, world, n):
     Drawn again as a whole until each class has two rows, so that all can learn.
     """
     validate.fitted(rng, np.random.Generator, name="rng")
+    validate.fitted(world, World, name="world")
     ones = n = validate.whole("n", n, 4)
     p = world.weight @ world.label
     if bdtr(n - 2, n, p) - bdtr(1, n, p) < RARE:
@@ -86,6 +87,7 @@ def draw(rng, world, n):
 def linear_error(w, world):
     """P(error) = sum_j weight_j Phi(-s_j (w_0 + w^T mu_j) / sqrt(w^T Sigma w)),
     s_j = 2 label_j - 1; w = 0 tosses a coin."""
+    validate.fitted(world, World, name="world")
     w = validate.vector("w", w, world.mu.shape[1] + 1, "column of (1, X)")
     size = np.abs(w[1:]).max()
     s = 2 * world.label - 1
@@ -105,6 +107,7 @@ def limit_lda(world, *, naive=False):
 
     Naive Bayes keeps the diagonal of that only: variances that classes share.
     """
+    validate.fitted(world, World, name="world")
     each = np.array([world.weight * (world.label == k) for k in (0, 1)])
     pi = each.sum(axis=1)
     mu = each @ world.mu / pi[:, None]
@@ -120,6 +123,7 @@ def nodes(world, n):
 
     X (J n^D, D), t and v: a weighted sample that stands for infinitely many.
     """
+    validate.fitted(world, World, name="world")
     if validate.whole("n", n) > MOST:
         raise ValueError(f"n must be at most {MOST}; got {n}")
     z, v = np.polynomial.hermite_e.hermegauss(n)

@@ -261,3 +261,10 @@ def test_no_derivative_of_flipped_labels_overflows(base, a):
         terms = flipped(base, 0.1).log_p(np.array([a]), np.array([t]))
         assert np.isfinite(terms).all()
         assert np.abs(terms[1:]).max() < 1e-100
+
+
+def test_labels_of_a_likelihood_are_flipped():
+    with pytest.raises(
+        ValueError, match="likelihood must be a Likelihood; got"
+    ):
+        flipped("probit", 0.1)

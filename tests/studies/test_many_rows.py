@@ -204,6 +204,9 @@ def test_what_is_no_number_of_classes_is_named():
             ):
                 call()
     assert many_rows.class_counts([0, 1, 1], 2).tolist() == [1, 2]
+    for t in (None, 1.0, [], [[0], [1]]):
+        with pytest.raises(ValueError, match="t must have shape"):
+            many_rows.class_counts(t, 2)
     with pytest.raises(ValueError, match="X must be a matrix"):
         many_rows.fit_lda(None, T3, K)
 

@@ -243,3 +243,18 @@ def test_distances_and_nodes_beyond_doubles():
     assert v @ X**2 == pytest.approx(1)
     with pytest.raises(ValueError, match="n must be at most 370; got 371"):
         worlds.nodes(worlds.pair(0, 1), 371)
+
+
+def test_what_is_no_world_is_named(rng):
+    """A model of LDA, say."""
+    no = gaussian.model([0.5, 0.5], [[0.0], [1.0]], [[1.0]])
+    for call in (
+        lambda: worlds.draw(rng, no, 9),
+        lambda: worlds.linear_error([0.0, 1.0], no),
+        lambda: worlds.limit_lda(no),
+        lambda: worlds.nodes(no, 5),
+    ):
+        with pytest.raises(
+            ValueError, match="world must be a World; got Gauss"
+        ):
+            call()
