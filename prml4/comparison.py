@@ -93,12 +93,11 @@ def score(losses):
     s^2 = sum_n (l_n - m)^2 / (N - 1)."""
     losses = validate.real("losses", losses)
     N = losses.size
-    with np.errstate(invalid="ignore"):
-        lost = np.isnan(losses.sum())  # by inf - inf, too
-    if losses.ndim != 1 or N < 2 or lost:
+    if losses.ndim != 1 or N < 2 or np.isnan(losses).any():
+        raise ValueError(f"losses must be two or more, no NaN; got {losses}")
+    if np.inf in losses and -np.inf in losses:
         raise ValueError(
-            "losses must be two or more, no NaN, and infinite with one sign "
-            f"only; got {losses}"
+            f"losses must be infinite with one sign only; got {losses}"
         )
     infinite = np.isinf(losses).any()
     error = np.inf if infinite else float(losses.std(ddof=1) / N**0.5)
