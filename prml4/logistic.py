@@ -229,8 +229,9 @@ def _drawn(rng, rate):
         )
 
 
-def _updates(tol, epochs, thin):
+def _updates(rng, rate, tol, epochs, thin):
     """tol > 0, and two whole numbers."""
+    _drawn(rng, rate)
     epochs = validate.whole("epochs", epochs)
     return validate.positive("tol", tol), epochs, validate.whole("thin", thin)
 
@@ -243,9 +244,8 @@ def fit_sequential(
     `rate(k)` is eta_k for k = 1, 2, ..., epochs N; rows are drawn with
     replacement, so that every step is unbiased for grad E / N.
     """
-    _drawn(rng, rate)
     E, t = problem(Phi, t, 0.0, None, weights)
-    tol, epochs, thin = _updates(tol, epochs, thin)
+    tol, epochs, thin = _updates(rng, rate, tol, epochs, thin)
     w, N = validate.vector_or_zeros("w0", w0, len(E.m0), "column"), len(t)
     c = np.ones(N) if weights is None else E.weights
     path, trace = [w], [E(w, order=1)[0]]
