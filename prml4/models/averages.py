@@ -29,6 +29,9 @@ ROWS = 2**13  # averages, where a loop goes along the nodes
 NODES = 2**22  # of a grid for several classes, at most
 WIDE = 60.0  # standard deviations from which sigma is but a blurred step
 WIDEST = 1e5  # for other factors, where nodes would be too many
+DIM = 100.0  # -ln q from which on its rounding outgrows what we promise
+LOST = 1e8  # standard deviations from mu at which nodes are no longer apart
+WHOLE = 1e13  # distance from mu beyond which a has no digits after its point
 HUGE = 1e300  # what stands for a slope or a curvature beyond all numbers
 SIDES = np.array([[-1.0], [1.0]])
 ROOT_TWO_PI = np.sqrt(2 * np.pi)
@@ -67,8 +70,9 @@ def log_concave(log_p, mu, s2, t=1):
     """ln Z = ln int p(t|a) N(a|mu, s2) da, d1, d2 for any p log-concave in a.
 
     log_p is a function of (a, t, order). Errors of ln Z, s d1 and s2 d2 are
-    absolute, 1e-11 for |mu| <= 40; beyond it 1e-8, relative to them. For s2
-    beyond 1e4 that of s2 d2 is 1e-15 s2 instead, as rounding does not shrink.
+    absolute, 1e-11 for |mu| <= 40; beyond it 1e-8, relative to them. They are
+    1e-16 |ln Z| where that is more, the rounding of ln p; and for s2 beyond 1e4
+    that of s2 d2 is 1e-15 s2 instead, as rounding does not shrink.
     """
     mu, s, t, shape = _arguments(mu, s2, t)
     if np.any(s > WIDEST):
@@ -80,9 +84,11 @@ def log_concave(log_p, mu, s2, t=1):
         rows = np.flatnonzero(t == label)
         terms = partial(log_p, t=label, order=2)
         given = terms, mu[rows], s[rows]
-        mode, width = _mode(*given)
-        step = np.minimum(_step(s[rows], 1.0), _step(0.0) * width)
-        out[:, rows] = _tilted(*given, *_reach(*given, mode, width), step)
+        found = np.array(_mode(*given))
+        far = np.abs(found[0]) > LOST
+        for some, average in ((far, _at_mode), (~far, _about_mode)):
+            at = rows[some]
+            out[:, at] = average(terms, mu[at], s[at], *found[:, some])
     return tuple(side.reshape(shape)[()] for side in out)
 
 
@@ -111,8 +117,39 @@ def _tilted(terms, mu, s, left, right, step):
         d1 = np.sum(q * d, axis=1)
         d = np.sqrt(q) * (d - d1[:, None])
         d2 = np.minimum(np.sum(d * d + q * bend, axis=1), 0)  # p is log-concave
+        if top.min() < -DIM:
+            d1, d2 = _by_moments(q, x, s[rows], top, d1, d2)
         out[:, rows] = top + np.log(total * h / ROOT_TWO_PI), d1, d2
     return out
+
+
+def _by_moments(q, x, s, top, d1, d2):
+    """d1 = E_q[x] / s, d2 = (var_q[x] - 1) / s2 where q is narrow and far out:
+    there l' varies about as much as -l'' is large, and ln q has lost digits.
+    """
+    mean = np.sum(q * x, axis=1)
+    v = np.sum(q * (x - mean[:, None]) ** 2, axis=1)
+    rows = (v < 0.5) & (top < -DIM)
+    s = np.where(rows, s, 1.0)
+    return np.where(rows, mean / s, d1), np.where(rows, (v - 1) / s**2, d2)
+
+
+def _about_mode(terms, mu, s, mode, width):
+    """ln Z, d1, d2 on a grid about the mode of ln p(mu + s x) - x^2 / 2."""
+    step = np.minimum(_step(s, 1.0), _step(0.0) * width)
+    ends = _reach(terms, mu, s, mode, width)
+    return _tilted(terms, mu, s, *ends, step)
+
+
+def _at_mode(terms, mu, s, mode, width):
+    """The same by a Gaussian at the mode, where nodes would be one number."""
+    if np.any(s * np.abs(mode) > WHOLE):
+        raise ValueError(
+            f"mu must be below {WHOLE:.0e} where p(t|a) falls so steeply, or "
+            f"no digits are left of a; got {np.abs(mu).max():g}"
+        )
+    L, _, bend = terms(mu + s * mode)
+    return L - mode**2 / 2 + np.log(width), mode / s, bend * width**2
 
 
 def _alike(need, least=1):

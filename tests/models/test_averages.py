@@ -565,8 +565,20 @@ def test_a_factor_that_leaves_next_to_nothing(mu, s2):
     found = CLOGLOG.average(float(mu), float(s2), 0)
     np.testing.assert_allclose(found[0], float(log_Z), rtol=1e-11)
     np.testing.assert_allclose(found[1], float(d1), rtol=1e-9)
-    lost = 1e-15 * float(log_Z * d1)  # of exponents that large
-    np.testing.assert_allclose(found[2], float(d2), rtol=1e-8, atol=lost)
+    np.testing.assert_allclose(found[2], float(d2), rtol=1e-8)
+    assert 1 + s2 * found[2] == pytest.approx(float(1 + s2 * d2), rel=0.2)
+
+
+def test_a_factor_that_leaves_no_two_nodes_apart():
+    """e^{-e^a} at 1e9, with next to no variance: an unnamed error it was."""
+    log_Z, d1, d2 = CLOGLOG.average(1e9, 1e-8, 0)
+    a = brentq(lambda a: 1e-8 * np.exp(a) - (1e9 - a), 0, 60)
+    assert log_Z == pytest.approx(-np.exp(a) - (a - 1e9) ** 2 / 2e-8, rel=1e-9)
+    assert d1 == pytest.approx(-np.exp(a), rel=1e-8)
+    assert d2 == pytest.approx(-1e8, rel=1e-8)
+    assert abs(CLOGLOG.average(1e200, 1.0, 1)[0]) < 1e-15
+    with pytest.raises(ValueError, match="mu must be below 1e[+]13 where p"):
+        CLOGLOG.average(1e46, 300.0, 0)
 
 
 def test_a_factor_of_no_size_at_all_is_silent():
