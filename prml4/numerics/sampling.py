@@ -17,7 +17,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import betaln, gammaln
 
 from prml4.numerics import validate
 
@@ -51,7 +51,9 @@ def importance(rng, n, log_f, mean, root, *, nu=7):
     M = len(mean)
     g = rng.chisquare(nu, size=n) / nu
     u = rng.standard_normal((n, M)) / np.sqrt(g)[:, None]
-    log_T = gammaln((nu + M) / 2) - gammaln(nu / 2) - np.log(nu * np.pi) * M / 2
+    # ln Gamma(nu/2 + M/2) - ln Gamma(nu/2), but no difference of large numbers
+    log_T = gammaln(M / 2) - betaln(nu / 2, M / 2)
+    log_T = log_T - (np.log(nu) + np.log(np.pi)) * M / 2
     log_T = log_T - (nu + M) / 2 * np.log1p(np.sum(u**2, axis=1) / nu)
     w = mean + u @ np.transpose(root)
     values = validate.one_each("log_f(w)", log_f(w), n, "draw")
@@ -133,9 +135,10 @@ def effective_size(draws):
             f"draws must be finite, (n, M) with n >= 2; got shape {x.shape}"
         )
     still = np.ptp(x, axis=0) == 0
-    x, n = x - x.mean(axis=0), len(x)
-    x[0, still] = 1.0  # anything that can be divided by
-    x /= np.exp2(np.frexp(np.abs(x).max(axis=0))[1])  # squares have room
+    for _ in range(2):  # sums have room, then squares
+        x = x / np.exp2(np.frexp(np.abs(x).max(axis=0))[1] - 1.0)
+        x = x - x.mean(axis=0)
+    x[0, still], n = 1.0, len(x)  # anything that can be divided by
     f = np.fft.rfft(x, 2 * n, axis=0)
     rho = np.fft.irfft(np.abs(f) ** 2, axis=0)[:n]
     rho = rho / rho[0]

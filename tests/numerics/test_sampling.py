@@ -120,12 +120,12 @@ def test_effective_size_of_what_is_no_chain(rng):
             sampling.effective_size(bad)
 
 
-@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e155, 1e300])
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e155, 1e300, 1e307])
 def test_effective_size_has_no_unit(rng, unit):
     """Squares underflowed to 0 / 0, or overflowed, and the size was NaN."""
     x = autoregression(rng, 2000, 0.5)
-    size = sampling.effective_size(np.c_[x, unit * x])
-    np.testing.assert_allclose(size[1], size[0], rtol=1e-6)
+    size = sampling.effective_size(np.c_[x, unit * x, unit * (x + 9)])
+    np.testing.assert_allclose(size[1:], size[0], rtol=1e-6)
 
 
 def autoregression(rng, n, r):
@@ -226,3 +226,16 @@ def test_a_density_that_sums_over_the_draws_is_named(rng, log_f):
     """One number for all draws, or a column, was broadcast."""
     with pytest.raises(ValueError, match=r"log_f\(w\) must have shape \(9,\)"):
         sampling.importance(rng, 9, log_f, np.zeros(1), np.eye(1))
+
+
+@pytest.mark.parametrize("nu", [1e6, 1e12, 1e16, 1e100, 1e308])
+def test_a_student_t_of_any_degrees_is_normalised(rng, nu):
+    """ln Z = 0, as T is all but N: -10 at nu = 1e16, with an error of 1e-17."""
+
+    def log_f(w):
+        return -0.5 * np.sum(w**2, axis=1) - 1.5 * np.log(2 * np.pi)
+
+    _, ratios = sampling.importance(
+        rng, 500, log_f, np.zeros(3), np.eye(3), nu=nu
+    )
+    assert sampling.log_mean(ratios).value == pytest.approx(0, abs=1e-6)
