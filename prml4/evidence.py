@@ -75,7 +75,7 @@ def log_gaussian(w, alpha, m0=None):
     """ln N(w|m0, diag(alpha)^{-1}), PRML (4.140); w (M,) or (S, M)."""
     w = np.asarray(w, float)
     d, alpha = validate.held(w, alpha, 0.0 if m0 is None else m0)
-    alpha = np.broadcast_to(alpha, d.shape[-1:])
+    alpha = validate.precisions(alpha, d.shape[-1], proper=True)
     return covariance.log_gaussian(np.sqrt(alpha) * d, -np.log(alpha).sum() / 2)
 
 
@@ -154,16 +154,16 @@ def linear_evidence(Phi, t, *, alpha, noise):
 
 def log_likelihood(w, Phi, t, likelihood=LOGISTIC, weights=None):
     """ln p(t|w) = sum_n c_n ln p(t_n|w^T phi_n) of each row of w (..., M)."""
-    t = validate.binary_targets(t, len(Phi))
+    w, Phi = validate.real("w", w), validate.real("Phi", Phi)
+    t = validate.binary_targets(t, len(validate.finite("Phi", Phi)))
     c = validate.observation_weights(weights, len(t))
-    a = (np.asarray(w) * 1.0) @ np.asarray(Phi).T
+    a = w @ Phi.T
     (terms,) = likelihood.log_p(a, t, 0)
     return (terms if c is None else terms * c).sum(axis=-1)
 
 
 def log_joint(w, Phi, t, *, alpha, m0=None, weights=None):
     """ln p(t|w) + ln p(w) of each row of w (..., M), logistic, PRML (4.142)."""
-    alpha = validate.precisions(alpha, np.shape(Phi)[1], proper=True)
     fit = log_likelihood(w, Phi, t, weights=weights)
     return fit + log_gaussian(w, alpha, m0)
 
@@ -219,7 +219,7 @@ def aic(log_likelihood, M):
 def _charged(log_likelihood, price, M):
     """log_likelihood - price M, numbers or one per model."""
     L = validate.real("log_likelihood", log_likelihood)
-    M = validate.real("M", M)
+    M = validate.finite("M", validate.real("M", M))
     if not np.all(M >= 0):
         raise ValueError(f"M must be >= 0 parameters; got {M}")
     return validate.finite("log_likelihood", L) - price * M

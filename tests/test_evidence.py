@@ -431,3 +431,26 @@ def test_the_joint_density_needs_a_proper_prior(alpha):
     Phi = np.array([[1.0, 0.0], [1.0, 2.0]])
     with pytest.raises(ValueError, match="alpha"):
         evidence.log_joint(np.zeros(2), Phi, [0, 1], alpha=alpha)
+    with pytest.raises(ValueError, match="alpha must"):
+        evidence.log_gaussian(np.zeros(2), alpha)
+
+
+def test_the_densities_take_what_the_fit_takes():
+    """Objects that are numbers; and no NaN, which came back as NaN."""
+    Phi, t = np.array([[1.0, 0.3], [1.0, 2.0]]), [0, 1]
+    both = [
+        evidence.brute_force(A, t, alpha=1.0).value
+        for A in (Phi, Phi.astype(object))
+    ]
+    assert both[0] == both[1]
+    for bad in (np.nan * Phi, Phi.astype(str)):
+        with pytest.raises(ValueError, match="Phi must"):
+            evidence.log_likelihood([0.0, 0.0], bad, t)
+
+
+@pytest.mark.parametrize("M", [np.inf, np.nan, [1.0, np.inf]])
+def test_scores_need_a_number_of_parameters(M):
+    """Infinitely many had the score -inf, without a word."""
+    for score in (evidence.aic, lambda L, M: evidence.bic(L, M, 10)):
+        with pytest.raises(ValueError, match="M must be"):
+            score(np.zeros(np.shape(M)), M)
