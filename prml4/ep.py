@@ -180,7 +180,9 @@ def fit(
 
 def predict_proba(fit, Phi):
     """int p(t|a) N(a | phi^T m, phi^T S phi) da for t = 0, 1, PRML (4.151)."""
-    Phi = validate.columns(Phi, len(validate.fitted(fit, EP, Filtered).m))
+    if validate.fitted(fit, EP, Filtered).likelihood is None:
+        raise ValueError("fit must be of classes to predict one; got clutter")
+    Phi = validate.columns(Phi, len(fit.m))
     return fit.likelihood.predictive(Phi @ fit.m, dot(Phi @ fit.S, Phi))
 
 

@@ -421,3 +421,11 @@ def test_filtering_names_what_is_no_likelihood():
     """As the fit does."""
     with pytest.raises(ValueError, match="likelihood must be a Likelihood"):
         ep.adf(np.ones((2, 1)), [0, 1], likelihood="probit")
+
+
+def test_clutter_is_of_no_class():
+    """Its results are EP or Filtered as well; they ended in AttributeError."""
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]])
+    for of in (clutter.fit, clutter.adf):
+        with pytest.raises(ValueError, match="fit must be of classes"):
+            ep.predict(of(X, clutter.World()), X)
