@@ -89,6 +89,7 @@ class Laplace(Result):
 
     def draws(self, rng, n):
         """w0 + L^{-T} e with e ~ N(0, I): n rows (n, M)."""
+        n = validate.whole("n", n, 0)
         e = rng.standard_normal((self.mode.size, n))
         return self.mode + solve(self.cholesky.T, e).T
 
@@ -98,16 +99,14 @@ def at_mode(mode, log_f, precision, *, gradient=None, converged=True, trace=()):
 
     For a mode that is known: log_f is the number ln f(w0), precision is A.
     """
-    mode = np.atleast_1d(validate.real("mode", mode))
-    mode = np.array(validate.vector("mode", mode, mode.size, "parameter"))
+    mode = _point("mode", mode)
     A = np.array(validate.real("precision", precision), ndmin=2)
     A = validate.symmetric("precision", A, [(mode.size, mode.size)])
-    log_f = validate.finite("log_f", validate.real("log_f", log_f))
+    finite = np.isfinite, "be one finite number"
+    log_f = validate.number("log_f", log_f, *finite)
     L = _factor(A)
     log_Z = float(log_f - log_gaussian(0 * mode, -np.log(np.diag(L)).sum()))
-    return Laplace(
-        mode, A, L, float(log_f), log_Z, gradient, converged, tuple(trace)
-    )
+    return Laplace(mode, A, L, log_f, log_Z, gradient, converged, tuple(trace))
 
 
 def at_minimum(best, shift=0.0):
@@ -116,6 +115,14 @@ def at_minimum(best, shift=0.0):
         best.w, shift - best.error, best.H, gradient=-best.gradient,
         converged=best.converged, trace=[shift - E for E in best.trace],
     )  # fmt: skip
+
+
+def _point(name, w):
+    """w (M,) with M >= 1, also from one number; a copy."""
+    w = np.atleast_1d(validate.real(name, w))
+    if not w.size:
+        raise ValueError(f"{name} must hold one parameter at least; got none")
+    return validate.vector(name, w, w.size, "parameter").copy()
 
 
 def _factor(A, doubt=0.0, where="at the mode"):
@@ -206,8 +213,7 @@ def absolute(A):
 
 def _climb(surface, start):
     """Newton's method from one start, and the Gaussian where it ended."""
-    start = np.atleast_1d(validate.real("start", start))
-    start = validate.vector("start", start, start.size, "parameter")
+    start = _point("start", start)
     if surface(start)[0] == np.inf:
         raise ValueError(
             f"ln f must be finite and smooth at the start; got w = {start}"

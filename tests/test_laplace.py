@@ -438,6 +438,19 @@ def test_bad_modes(mode, log_f, A, says):
         laplace.at_mode(mode, log_f, A)
 
 
+def test_no_parameters_and_no_numbers_of_draws():
+    """TypeErrors, or numpy's own words."""
+    with pytest.raises(ValueError, match="start must hold one"):
+        laplace.approximate(lambda w: -w @ w, [])
+    with pytest.raises(ValueError, match="mode must hold one"):
+        laplace.at_mode([], 0.0, np.zeros((0, 0)))
+    with pytest.raises(ValueError, match="log_f must be one finite"):
+        laplace.at_mode([0.0], [0.0, 1.0], [[1.0]])
+    for n in (-1, 2.5, None):
+        with pytest.raises(ValueError, match="n must be a whole number"):
+            laplace.at_mode([0.0], 0.0, [[1.0]]).draws(None, n)
+
+
 def test_a_hessian_must_be_symmetric_and_fit():
     """Given derivatives of the wrong shape are not broadcast."""
     for H in ([[-1.0, 0.3], [0.0, -1.0]], [-1.0, -1.0]):
