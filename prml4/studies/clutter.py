@@ -49,6 +49,7 @@ def draw(rng, N, theta, world):
     """x_n ~ (1 - w) N(theta, I) + w N(0, a I): X (N, D), PRML (10.209)."""
     theta = np.atleast_1d(validate.real("theta", theta))
     theta = validate.vector("theta", theta, theta.size, "dimension")
+    N = validate.whole("N", N, 0)
     noise = rng.standard_normal((N, len(theta)))
     junk = rng.random((N, 1)) < world.w
     return np.where(junk, np.sqrt(world.a) * noise, theta + noise)

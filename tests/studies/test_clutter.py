@@ -33,6 +33,13 @@ def sites(rng, N, D):
 # The model.
 
 
+@pytest.mark.parametrize("N", [-1, 2.5, None])
+def test_draws_come_in_whole_numbers(rng, N):
+    """Not in numpy's words."""
+    with pytest.raises(ValueError, match="N must be a whole number"):
+        clutter.draw(rng, N, 2.0, WORLD)
+
+
 def test_draws_have_the_density(rng):
     """Kolmogorov and Smirnov do not object; columns share their clutter."""
     x = clutter.draw(rng, 20_000, [1.5, 0.0], WORLD)
