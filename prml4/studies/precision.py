@@ -47,10 +47,11 @@ def evidence_gradient(fit, Phi, t, alpha, m0=None, weights=None):
     d = w_MAP - m0; u = sum_n E_n''' phi_n^T S_N phi_n phi_n is how the mode
     moves ln|A|. Summed over j for a precision that all share.
     """
-    root = newton.forward(fit.cholesky)
+    root = newton.forward(validate.fitted(fit, Posterior).cholesky)
+    Phi = validate.columns(Phi, len(root))
     t = validate.binary_targets(t, len(Phi))
     weights = validate.observation_weights(weights, len(t))
-    alpha = validate.precisions(alpha, len(fit.mode))
+    alpha = validate.precisions(alpha, len(root), proper=True)
     m0 = validate.vector_or_zeros("m0", m0, len(fit.mode), "column")
     d = fit.mode - m0
 

@@ -60,6 +60,16 @@ def test_gradient_with_other_precisions_is_refused(sample):
         precision.evidence_gradient(q, *sample, np.ones(3))
 
 
+def test_gradient_names_what_has_none(sample):
+    """A flat prior's was infinite, that of rows with NaN was NaN."""
+    (Phi, t), q = sample, bayes_logistic.fit(*sample)
+    with pytest.raises(ValueError, match="alpha must be > 0"):
+        precision.evidence_gradient(q, Phi, t, 0.0)
+    for bad in (np.nan * Phi, Phi[:, :-1]):
+        with pytest.raises(ValueError, match="Phi must"):
+            precision.evidence_gradient(q, bad, t, 1.0)
+
+
 @both
 def test_one_precision_for_all_is_the_best_of_many(sample, likelihood):
     """A fine search along alpha finds nothing better."""
