@@ -26,6 +26,7 @@ from prml4.referee import estimate
 SINGULAR = 1e-12  # eigenvalues of A, scaled to |A_ii| = 1, that count as zero
 FLOOR = 1e-8  # smallest eigenvalue on the way up, relative to the largest
 SAME = 1e-3  # standard deviations between two modes that are one
+STEEPEST = 1e150  # curvature from which on a step has gone too far
 LEVEL = 1e-6  # what ln f loses in one standard deviation, if next to nothing
 
 
@@ -172,7 +173,9 @@ class _Surface:
         shape = w.shape * 2
         if self.second is not None:
             H = _shaped("hessian", self.second(w), shape)
-            return -validate.symmetric("hessian", H, [shape]), np.zeros(shape)
+            if np.abs(H).max() < STEEPEST:
+                H = validate.symmetric("hessian", H, [shape])
+            return -H, np.zeros(shape)
         if self.first is not None:
             H, error = estimate.partials(self.gradient, w)[0]
         else:
@@ -184,7 +187,7 @@ class _Surface:
         value = self.value(w)
         if value > -np.inf:
             g, A = self.gradient(w), self.precision(w)[0]
-            if np.isfinite(g).all() and np.isfinite(A).all():
+            if np.isfinite(g).all() and np.abs(A).max() < STEEPEST:
                 return -value, -g, absolute(A)
         return np.inf, None, None
 

@@ -451,6 +451,23 @@ def test_no_parameters_and_no_numbers_of_draws():
             laplace.at_mode([0.0], 0.0, [[1.0]]).draws(None, n)
 
 
+@pytest.mark.parametrize("start", [-6.0, -6.2, -6.5, -7.0])
+@pytest.mark.parametrize("beyond", [1e304, np.inf, np.nan])
+def test_a_step_too_far_is_not_the_end(start, beyond):
+    """u - e^u from where Newton's first step is about e^6 long: its curvature
+    there was refused as if it were that of a wrong function."""
+
+    def hessian(u):
+        return [[-min(np.exp(u[0]), 1e304) if u[0] < 340 else -beyond]]
+
+    q = laplace.approximate(
+        lambda u: u[0] - np.exp(u[0]), start,
+        gradient=lambda u: 1 - np.exp(u), hessian=hessian,
+    )  # fmt: skip
+    assert q.converged
+    assert abs(q.mode[0]) < 1e-7
+
+
 def test_a_hessian_must_be_symmetric_and_fit():
     """Given derivatives of the wrong shape are not broadcast."""
     for H in ([[-1.0, 0.3], [0.0, -1.0]], [-1.0, -1.0]):
