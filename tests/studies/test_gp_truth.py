@@ -6,7 +6,7 @@ from scipy import stats
 
 from prml4 import gp_ep
 from prml4.models import averages
-from prml4.models.likelihoods import LOGISTIC, PROBIT
+from prml4.models.likelihoods import CLOGLOG, LOGISTIC, PROBIT
 from prml4.studies import gp_truth
 
 BOTH = pytest.mark.parametrize("likelihood", [PROBIT, LOGISTIC])
@@ -28,6 +28,26 @@ def test_quadrature_of_one_value_is_the_average(likelihood):
     assert truth.log_evidence == pytest.approx(log_z, abs=1e-12)
     assert truth.mean[0] == pytest.approx(3 * d1, rel=1e-10)
     assert truth.covariance[0, 0] == pytest.approx(3 + 9 * d2, rel=1e-10)
+
+
+@pytest.mark.parametrize("reach", [1.0, 2.0, 4.0])
+def test_quadrature_looks_how_far_it_reaches(reach):
+    """Within one deviation ln p(t) was short of 0.4, with an error of 0."""
+    with pytest.raises(ValueError, match="reach must leave nothing"):
+        gp_truth.quadrature([[3.0]], [1], LOGISTIC, reach=reach)
+    near = gp_truth.quadrature([[3.0]], [1], LOGISTIC, reach=6.5)
+    assert near.log_evidence == pytest.approx(np.log(0.5), abs=1e-9)
+
+
+@pytest.mark.parametrize("likelihood", [PROBIT, LOGISTIC, CLOGLOG])
+def test_the_widest_quadrature_misses_what_it_says(likelihood):
+    """At steps of 1 in f."""
+    C = 100 * np.array([[1.0, 0.4], [0.4, 0.3]])
+    found, fine = [
+        gp_truth.quadrature(C, [0, 1], likelihood, step=h).log_evidence
+        for h in (0.1, 0.02)
+    ]
+    assert abs(found - fine) < (1e-4 if likelihood is CLOGLOG else 1e-7)
 
 
 def test_quadrature_of_two_values_factorises():
