@@ -309,13 +309,16 @@ def remainder(log_f, q, *, reach=12.0, step=0.5):
     """ln Z - ln Z_q by the trapezoid rule in u, w = w0 + U u, |u_j| <= reach.
 
     For M <= 3. Where ln f is smooth and q not far off, as good as exact: the
-    rule errs by e^{-2 pi^2 / step^2} for a Gaussian.
+    rule errs by e^{-2 pi^2 / step^2} for a Gaussian. Refused where mass is left
+    at the ends.
     """
     surface = _Surface(log_f, None, None)
     u = cubature.lattice(q.mode.size, reach, step)
     values = np.array([surface.value(w) for w in q.mode + u @ q.axes.T])
+    total = logsumexp(values)
+    cubature.reached(u, np.exp(values - total), reach, step)
     bell = log_gaussian(0 * q.mode) + q.mode.size * np.log(step)
-    return float(logsumexp(values - q.log_f) + bell)
+    return float(total - q.log_f + bell)
 
 
 def correction(Phi, covariance, third, fourth):

@@ -468,6 +468,25 @@ def test_a_step_too_far_is_not_the_end(start, beyond):
     assert abs(q.mode[0]) < 1e-7
 
 
+def test_the_remainder_looks_how_far_it_reaches():
+    """Of 0 in 5, in log odds: -0.005 within two deviations, and not 0.083; a
+    Student t with three degrees of freedom goes on for ever."""
+
+    def log_f(w):
+        return float(densities.share_log_odds(w[0], 0, 5))
+
+    q = laplace.approximate(log_f, [0.0])
+    for reach in (1.0, 2.0, 6.0):
+        with pytest.raises(ValueError, match="reach must leave nothing"):
+            laplace.remainder(log_f, q, reach=reach)
+    gap = laplace.remainder(log_f, q, reach=30.0, step=0.25)
+    exact = -np.log(6)  # B(1, 6)
+    assert gap == pytest.approx(exact - q.log_evidence, abs=1e-9)
+    q = laplace.approximate(lambda w: -2 * np.log1p(w @ w / 3), [0.1])
+    with pytest.raises(ValueError, match="reach must leave nothing"):
+        laplace.remainder(lambda w: -2 * np.log1p(w @ w / 3), q)
+
+
 def test_a_hessian_must_be_symmetric_and_fit():
     """Given derivatives of the wrong shape are not broadcast."""
     for H in ([[-1.0, 0.3], [0.0, -1.0]], [-1.0, -1.0]):

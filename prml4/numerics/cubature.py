@@ -24,6 +24,7 @@ FALL = 12.0  # e^-12 tol of the peak is nothing
 LIMITS = {1: 4096, 2: 1024, 3: 160}  # nodes in each direction, at most
 BLOCK = 2**12  # nodes worked on at once
 APART = 10.0  # deviations of q between places where modes are looked for
+LOST = 1e-7  # share of the mass on the outermost nodes of a lattice
 RIM = 0.02  # share of the box, or a node, that must hold next to nothing
 
 
@@ -70,6 +71,16 @@ def lattice(M, reach, step):
         )
     n = int(reach / step + 1e-9)
     return nodes([step * np.arange(-n, n + 1)] * M)
+
+
+def reached(z, p, reach, step):
+    """Raise a ValueError if outermost nodes of a lattice hold what counts."""
+    held = float(p[np.abs(z).max(axis=1) > reach - step].sum())
+    if held > LOST:
+        raise ValueError(
+            f"reach must leave nothing beyond it; got {reach}, where the "
+            f"outermost nodes hold {held:.0e} of the mass"
+        )
 
 
 def integrate(log_f, q, *, tol=1e-11):

@@ -22,7 +22,6 @@ from prml4.numerics.special import logsumexp
 
 JITTER = 1e-10  # share of the largest variance that C gets on its diagonal
 FREEDOM = 10.0  # degrees of freedom of the proposal: heavier tails than p
-LOST = 1e-9  # share of the mass on the outermost nodes that is nothing
 WIDER = 1.3  # its scale matrix is so much larger than the covariance of q
 
 
@@ -78,17 +77,8 @@ def quadrature(C, t, likelihood, *, reach=9.0, step=0.1):
     total = float(logsumexp(log_w))
     log_Z = total + len(C) * np.log(step / np.sqrt(2 * np.pi))
     w = np.exp(log_w - total)
-    _within(reach, w[np.abs(z).max(axis=1) > reach - step].sum())
+    cubature.reached(z, w, reach, step)
     return Truth(F, w, log_Z, 0.0)
-
-
-def _within(reach, held):
-    """Raise a ValueError if the outermost nodes hold more than nothing."""
-    if held > LOST:
-        raise ValueError(
-            f"reach must leave nothing beyond it; got {reach}, where the "
-            f"outermost nodes hold {held:.0e} of p(f | t)"
-        )
 
 
 def importance(C, t, likelihood, mu, Sigma, rng, draws):

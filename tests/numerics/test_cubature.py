@@ -241,3 +241,15 @@ def test_the_error_knows_of_a_wall(wall, tol):
     assert abs(found.log_evidence - stats.norm.logsf(wall)) < found.error < tol
     assert abs(found.mean[0] - true.mean()) < found.error
     assert abs(found.covariance[0, 0] - true.var()) < found.error
+
+
+def test_what_a_lattice_does_not_reach():
+    """The share of its outermost nodes, whole steps within reach or not."""
+    for reach, step in ((3.0, 0.5), (3.2, 0.7)):
+        z = cubature.lattice(2, reach, step)
+        inner = (np.abs(z).max(axis=1) <= 2).astype(float)
+        cubature.reached(z, inner / inner.sum(), reach, step)
+        with pytest.raises(ValueError, match="outermost nodes hold 1e[+]00"):
+            cubature.reached(
+                z, (z[:, 1] == z[:, 1].max()) / len(z) ** 0.5, reach, step
+            )
