@@ -51,9 +51,7 @@ def importance(rng, n, log_f, mean, root, *, nu=7):
     M = len(mean)
     g = rng.chisquare(nu, size=n) / nu
     u = rng.standard_normal((n, M)) / np.sqrt(g)[:, None]
-    # ln Gamma(nu/2 + M/2) - ln Gamma(nu/2), but no difference of large numbers
-    log_T = gammaln(M / 2) - betaln(nu / 2, M / 2)
-    log_T = log_T - (np.log(nu) + np.log(np.pi)) * M / 2
+    log_T = gammaln(M / 2) - betaln(nu / 2, M / 2) - np.log(nu * np.pi) * M / 2
     log_T = log_T - (nu + M) / 2 * np.log1p(np.sum(u**2, axis=1) / nu)
     w = mean + u @ np.transpose(root)
     values = validate.one_each("log_f(w)", log_f(w), n, "draw")

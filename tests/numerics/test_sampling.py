@@ -228,7 +228,7 @@ def test_a_density_that_sums_over_the_draws_is_named(rng, log_f):
         sampling.importance(rng, 9, log_f, np.zeros(1), np.eye(1))
 
 
-@pytest.mark.parametrize("nu", [1e6, 1e12, 1e16, 1e100, 1e308])
+@pytest.mark.parametrize("nu", [1e6, 1e12, 1e16, 1e100, 1e307])
 def test_a_student_t_of_any_degrees_is_normalised(rng, nu):
     """ln Z = 0, as T is all but N: -10 at nu = 1e16, with an error of 1e-17."""
 
