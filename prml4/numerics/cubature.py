@@ -74,7 +74,7 @@ def lattice(M, reach, step):
 
 
 def reached(z, p, reach, step):
-    """Raise a ValueError if outermost nodes of a lattice hold what counts."""
+    """sum_s p_s = 0 over the nodes with |z_sj| > reach - step, or ValueError."""
     held = float(p[np.abs(z).max(axis=1) > reach - step].sum())
     if held > LOST:
         raise ValueError(
