@@ -74,7 +74,7 @@ def lattice(M, reach, step):
 
 
 def reached(z, p, reach, step):
-    """sum_s p_s = 0 over the nodes with |z_sj| > reach - step, or ValueError."""
+    """sum_s p_s = 0 over nodes with |z_sj| > reach - step, or a ValueError."""
     held = float(p[np.abs(z).max(axis=1) > reach - step].sum())
     if held > LOST:
         raise ValueError(
