@@ -282,7 +282,7 @@ def probit(mu, s2, t=1):
 
 def plug_in(mu, s2):
     """sigma(mu): no average at all."""
-    return special.sigmoid(np.broadcast_arrays(mu, _variance(s2))[0])
+    return special.sigmoid(np.broadcast_arrays(_mean(mu), _variance(s2))[0])
 
 
 def kappa(s2):
@@ -292,11 +292,13 @@ def kappa(s2):
 
 def mackay(mu, s2):
     """sigma(kappa(s2) mu), PRML (4.153), MacKay (1992)."""
+    mu = _mean(mu)
     return special.sigmoid(kappa(s2) * mu)
 
 
 def exact_probit(mu, s2):
     """int Phi(a) N(a|mu, s2) da = Phi(mu / sqrt(1 + s2)), PRML (4.152)."""
+    mu = _mean(mu)
     return special.normal_cdf(mu / np.sqrt(1 + _variance(s2)))
 
 
@@ -341,7 +343,7 @@ def _pairs(mu, s, h, n):
 
 def gauss_hermite(mu, s2, n=20):
     """sum_i omega_i sigma(mu + s x_i), exact for polynomials up to 2n - 1."""
-    x, omega = _hermite(n)
+    x, omega = _hermite(validate.whole("n", n))
     mu, s, _, shape = _arguments(mu, s2, 1)
     a = mu[:, None] + s[:, None] * x
     y = special.sigmoid(a) @ omega
@@ -526,6 +528,14 @@ def _arguments(mu, s2, t):
     if not np.all((t == 0) | (t == 1)):
         raise ValueError(f"t must be 0 or 1; got {np.unique(t)[:5]}")
     return mu.ravel(), np.sqrt(s2.ravel()), t.ravel(), mu.shape
+
+
+def _mean(mu):
+    """mu as an array, and no NaN in it."""
+    mu = validate.real("mu", mu)
+    if np.isnan(mu).any():
+        raise ValueError("mu must hold numbers; got NaN")
+    return mu
 
 
 def _variance(s2):

@@ -310,6 +310,24 @@ def test_closed_forms_refuse_what_is_no_variance(scheme, s2):
         scheme(s2) if scheme is averages.kappa else scheme(1.0, [2.0, s2])
 
 
+@pytest.mark.parametrize(
+    "scheme", [averages.plug_in, averages.mackay, averages.exact_probit]
+)
+def test_closed_forms_refuse_what_is_no_mean(scheme):
+    """It came back as NaN; an empty list was a TypeError."""
+    for bad in (np.nan, [1.0, np.nan], None, "x"):
+        with pytest.raises(ValueError, match="mu must"):
+            scheme(bad, 1.0)
+    assert scheme([], 1.0).shape == (0,)
+
+
+@pytest.mark.parametrize("n", [0, 2.5, np.inf, [5]])
+def test_gauss_and_hermite_have_whole_numbers_of_nodes(n):
+    """An OverflowError for infinitely many, a TypeError for a list."""
+    with pytest.raises(ValueError, match="n must be a whole number"):
+        averages.gauss_hermite(0.3, 1.0, n)
+
+
 def test_draws_are_looked_at_and_worked_off_in_blocks(monkeypatch):
     """None, NaN and a wrong shape are named; blocks change nothing."""
     mu, z = np.linspace(-3, 3, 7), np.array([0.5, -1.0, 2.0])
