@@ -104,7 +104,8 @@ def aitken(values, rounding=0.0):
     knowing p costs a factor four in the error.
     """
     column, noise = _columns(values, rounding)
-    best = _better(_nothing(column), column[2:], _tail(column, noise))
+    error = _tail(column, noise) + noise[2:]
+    best = _better(_nothing(column), column[2:], error)
     for again in (0, 2, 2):
         step = np.diff(column, axis=0)
         share = step[1:] / np.diff(step, axis=0)
@@ -438,17 +439,24 @@ def limit_of(f, to):
         scale = np.max(np.abs(best.value))
         if np.all(best.error <= 1e-7 * scale):
             break
-    return _aside(f(_approach(to, 6, 0.37)), values[6:8], best, 1e-4 * scale)
+    with np.errstate(all="ignore"):
+        return _doubted(f(_approach(to, 6, 0.37)), values, rounding, best)
 
 
-def _aside(value, rows, best, small):
-    """`best`, but not where a value between two rows is far from both ends.
+def _doubted(between, values, rounding, best):
+    """`best`, but not where rows, or a value between two, deny it.
 
-    A period of 1 in 1/h, as of (-1)^N, hides behind powers of two.
+    The tenth row is further off than the first eight, as of 5 + 1/h, in which
+    Aitken finds 5; or a period of 1 in 1/h, as of (-1)^N, hides behind powers
+    of two.
     """
-    off = np.abs(value - best.value)
-    hidden = off > 4 * np.max(np.abs(rows - best.value), axis=0) + small
-    return Estimate(best.value, np.where(hidden, off, best.error))
+    small = 1e-4 * np.max(np.abs(best.value))
+    off, between = np.abs(values - best.value), np.abs(between - best.value)
+    later = np.fmax.reduce((off - DOUBT * rounding)[8:10])  # without noise yet
+    grows = later > np.fmax.reduce(off[:8]) + small
+    error = np.where(grows, later, best.error)
+    hidden = between > 4 * np.max(off[6:8], axis=0) + small
+    return Estimate(best.value, np.where(hidden, between, error))
 
 
 def _approach(to, k, nudge):

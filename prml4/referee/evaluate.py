@@ -490,14 +490,14 @@ class Evaluator:
             except Mismatch:  # a sequence is known only so far
                 return np.nan
 
-        found = limit_of(f, np.inf if np.isinf(to) else to)
+        value, error = limit_of(f, np.inf if np.isinf(to) else to)
         if np.isfinite(to) and sides == 2:
             left = limit_of(lambda x: f(2 * to - x), to)
-            gap, scale = np.abs(left.value - found.value), np.abs(found.value)
-            if np.any(gap > 1e-6 * scale + 1e3 * (left.error + found.error)):
+            gap, scale = np.abs(left.value - value), np.abs(value)
+            if np.any(gap > 1e-6 * scale + 1e3 * (left.error + error)):
                 raise Mismatch(f"another limit from below: write {to:g}^+")
-        found = found.value, float(np.max(found.error))
-        return column(self.doubt(body, found))
+            error = error + np.where(np.isnan(left.value), 0.0, left.error)
+        return column(self.doubt(body, (value, float(np.max(error)))))
 
     def _int(self, ends, var, body, env):
         try:

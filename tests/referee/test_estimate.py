@@ -378,6 +378,7 @@ LIMITS = [
     (lambda h: 1e-250 * math.sin(h) / h, 0, 1e-250),
     (lambda h: np.array([math.sin(h) / h, 5 + h]), 0, np.array([1.0, 5.0])),
     (lambda h: (math.sin(h) - h) / h**3, 0, -1 / 6),
+    (lambda h: (math.exp(-h) - 1 + h - h**2 / 2) / -h**3, 0, 1 / 6),
     (lambda h: ((1 / (0.7 + h) - 1 / (0.7 - h)) / (2 * h) + 1 / 0.49) / h**2,
      0, -1 / 0.7**4),
 ]  # fmt: skip
@@ -409,6 +410,8 @@ def test_limit_lies_within_its_error(case):
         lambda N: math.log(N),
         lambda N: 1 + math.sin(2 * math.pi * N),  # always 1 at powers of two
         lambda N: math.cos(math.pi * N),
+        lambda N: 5 + N,  # Aitken: 5
+        lambda N: 5 + math.sqrt(N),
     ],
 )
 def test_hopeless_limits_are_not_trusted(f):

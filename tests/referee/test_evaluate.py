@@ -240,6 +240,13 @@ def test_refusals(tex, error, says):
         first(tex, **names)
 
 
+def test_a_limit_is_as_sure_as_its_worse_side():
+    """From below e^{-1/c} grows without end."""
+    (statement,), _ = evaluate(r"N+\lim_{c\to0}e^{-1/c}", GIVEN)
+    (member,) = statement.members
+    assert max(member.noise) > 1
+
+
 def test_e_is_a_number_beside_columns_e():
     r"""e^2 is not a power of \mathbf e."""
     assert np.isclose(value("e^2", e=x), np.exp(2))
