@@ -8,9 +8,11 @@ Each also returns an estimate of its error. The evaluator needs many, fast;
 `prml4.referee.estimate` is the careful sister for single ones.
 """
 
-import itertools
+from functools import reduce
+from itertools import product
 
 import numpy as np
+from scipy import special
 
 from prml4.referee.tex import Mismatch
 from prml4.referee.values import column
@@ -18,6 +20,7 @@ from prml4.referee.values import column
 EPS = float(np.finfo(float).eps)
 ROWS = 10  # at most, of the tableau; the step halves from row to row
 SLOW = 1 / 400  # of the change at two halvings that a third may leave
+ALL = 0.3  # of an integral, that its error must not reach
 BEYOND = 10.0  # what lies beyond the last nodes, at most, per what they have
 NODES = {1: (321, (3.2, 3.9, 3.0)), 2: (61, (3.0, 3.0, 2.2))}
 # per dimension: how many, and how far out with 0, 1, 2 ends at infinity
@@ -100,9 +103,8 @@ def rule(low, high, nodes, reach):
     elif np.isinf(low):
         x, w = high - np.exp(s), ds * np.exp(s)
     else:
-        half = (high - low) / 2
-        x = (low + high) / 2 + half * np.tanh(s)
-        w = half * ds / np.cosh(s) ** 2
+        x = low + (high - low) * special.expit(2 * s)
+        w = (high - low) / 2 * ds / np.cosh(s) ** 2
     return x, w * (u[1] - u[0])
 
 
@@ -110,33 +112,49 @@ def integral(f, ends, dims, finer=1):
     """(int f, largest error) over (low, high)^dims; f returns an array.
 
     Halving the step about squares the error; we count on the power 1.5. At a
-    kink a quarter is left: then that counts, on a line with a finer rule. What
-    lies beyond the outermost nodes is a few times what they have.
+    kink a quarter is left: then that counts, on a line with a finer rule.
     """
     if dims not in NODES:
         raise Mismatch(f"an integral over {dims} dimensions")
     nodes, reach = NODES[dims]
     x, w = rule(*ends, finer * (nodes - 1) + 1, reach)
-    fine = coarse = rough = size = rim = 0.0
-    for at in itertools.product(range(len(x)), repeat=dims):
-        at = list(at)
-        term = np.prod(w[at]) * np.asarray(f(x[at]), float)
-        term = np.nan_to_num(term, nan=0.0, posinf=0.0, neginf=0.0)
-        fine = fine + term
-        size = size + np.abs(term)
-        if {0, len(x) - 1} & {*at}:
-            rim = rim + np.abs(term)
-        if not any(i % 2 for i in at):
-            coarse = coarse + 2**dims * term
-        if not any(i % 8 for i in at):
-            rough = rough + 8**dims * term
-    scale = np.max(size) or 1.0
-    changes = np.abs([fine - coarse, coarse - rough]) / scale
+    values = np.array([f(np.array(at)) for at in product(x, repeat=dims)])
+    values = values.reshape((len(x),) * dims + values.shape[1:]).astype(float)
+    w = reduce(np.multiply.outer, [w] * dims)
+    w = w.reshape(w.shape + (1,) * (values.ndim - dims))
+    terms = np.nan_to_num(w * values, nan=0.0, posinf=0.0, neginf=0.0)
+    axes = tuple(range(dims))
+    fine, coarse, rough = (
+        k**dims * np.sum(terms[(slice(None, None, k),) * dims], axes)
+        for k in (1, 2, 8)
+    )
+    scale = np.max(np.sum(np.abs(terms), axes))
+    changes = np.abs([fine - coarse, coarse - rough]) / (scale or 1.0)
     error, slow = left(*np.minimum(changes, 1.0), finer)
     if slow and dims == finer == 1:
         return integral(f, ends, dims, 4)
-    beyond = BEYOND * finer * float(np.max(rim))
-    return fine, float(np.max(error)) * scale + beyond
+    error = float(np.max(error)) * scale + unseen(w, values, dims, finer)
+    if not error < ALL * scale and ends[0] < ends[1]:
+        raise Mismatch("an integral diverges, or has a peak between the nodes")
+    return fine, error
+
+
+def unseen(w, values, dims, finer):
+    """What lies beyond the last nodes, and where there is no value.
+
+    Beyond is a geometric series, or a few times what the last nodes have; no
+    value is worth that of a node next to it, or the next but one.
+    """
+    seen = np.nan_to_num(np.abs(values), posinf=0.0)
+    near = [np.roll(seen, k, i) for k in (1, 2, -1, -2) for i in range(dims)]
+    gone = np.abs(w) * np.where(np.isfinite(values), 0.0, np.max(near, axis=0))
+    layer = np.indices(values.shape[:dims])
+    layer = np.minimum(layer, len(values) - 1 - layer).min(axis=0)
+    terms = np.nan_to_num(np.abs(w) * seen)
+    rim, next_ = (np.max(np.sum(terms[layer == k], axis=0)) for k in (0, 1))
+    series = next_ / (next_ - rim) if rim < next_ else np.inf
+    beyond = max(BEYOND * finer, series) * rim if rim else 0.0
+    return float(beyond + np.max(np.sum(gone, tuple(range(dims)))))
 
 
 def left(gap, before, finer):

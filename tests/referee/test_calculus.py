@@ -5,6 +5,7 @@ import pytest
 from scipy import special
 
 from prml4.referee import calculus
+from prml4.referee.tex import Mismatch
 
 INF = np.inf
 
@@ -58,7 +59,36 @@ def test_what_lies_beyond_the_last_nodes_is_an_error():
     ):
         value, error = calculus.integral(lambda x, f=f: f(x[0]), ends, 1)
         assert abs(value - truth) <= 2 * error < most
-    assert calculus.integral(lambda x: 1 / x[0], (1.0, INF), 1)[1] > 1
+    value, error = calculus.integral(
+        lambda x: 1 / (x[0] * np.log(x[0] / 2) ** 2), (0.0, 1.0), 1
+    )
+    assert abs(value - 1 / np.log(2)) <= 2 * error < 0.1
+
+
+@pytest.mark.parametrize(
+    ("f", "ends"),
+    [
+        (lambda x: 1 / x, (1.0, INF)),
+        (lambda x: 1 / x, (0.0, 1.0)),
+        (np.sin, (0.0, INF)),
+        (lambda x: np.exp(-(((x - 3) / 1e-3) ** 2)), (-1e3, 1e3)),  # was 0
+        (lambda x: np.exp(-((x - 300) ** 2)), (-INF, INF)),
+    ],
+)
+def test_what_diverges_or_is_seen_by_one_node_has_no_value(f, ends):
+    """A peak between the nodes was worth nothing, known to 2e-16."""
+    with pytest.raises(Mismatch, match="diverges, or has a peak"):
+        calculus.integral(lambda x: f(x[0]), ends, 1)
+
+
+@pytest.mark.parametrize("ends", [(-1.0, 1.0), (-INF, INF)])
+def test_where_an_integrand_has_no_value_is_an_error(ends):
+    """Roots of negative numbers counted as nothing, and the rest passed."""
+    with np.errstate(all="ignore"):
+        value, error = calculus.integral(
+            lambda x: np.sqrt(x[0]) * np.exp(-x[0]), ends, 1
+        )
+    assert error > 7e-4 * value
 
 
 @pytest.mark.parametrize(
