@@ -469,11 +469,26 @@ class Evaluator:
         slope.__signature__ = inspect.signature(f)
         return slope
 
-    def extreme(self, kind, head, body, env):
-        """The largest or smallest value near where a symbol is bound."""
-        f, x = self.path(head, body, env)
-        sign = -1.0 if kind == "max" else 1.0
-        found = optimize.minimize(lambda x: sign * f(x), x.ravel(), tol=1e-10)
+    def extreme(self, kind, heads, body, env):
+        """The largest or smallest value that a wide search finds."""
+        if len(heads) > 1:
+            raise Syntax(f"{kind} over several variables: write one column")
+        f, x = self.path(heads[0], body, env)
+        sign, x = -1.0 if kind == "max" else 1.0, x.ravel()
+
+        def cost(x):
+            return np.nan_to_num(sign * f(x), nan=np.inf, neginf=-np.inf)
+
+        draws = np.random.default_rng(0).standard_normal((300, x.size))
+        draws *= 3.0 ** np.arange(-5, 5).repeat(30)[:, None]
+        draws = sorted(draws * (1 + np.max(np.abs(x))), key=cost)
+        found = min(
+            (optimize.minimize(cost, at, tol=1e-10) for at in (x, *draws[:3])),
+            key=lambda end: end.fun,
+        )
+        far = [cost(c * found.x) for c in (2, 10, 100)]
+        if not min(far) >= found.fun - 1e-12 * abs(found.fun) > -np.inf:
+            raise Mismatch(f"no {kind}: further away there is always more")
         value = sign * float(found.fun)
         return self.doubt(body, (value, 1e-9 * abs(value)))
 
@@ -576,7 +591,7 @@ class Evaluator:
         pick = kind in ("max", "min")
         index = condition or heads[0][1] in self.letters(body, env)
         if pick and not index:
-            return self.extreme(kind, heads[0], body, env)
+            return self.extreme(kind, heads, body, env)
         places = self.ranges(heads, condition, top, body, env)
         terms = [self.ev(body, here) for here in places]
         if pick:

@@ -115,6 +115,9 @@ def E(w):
         (r"\sum_{k=1}^{300}k", 45150.0),
         (r"\sum_{k=-\infty}^\infty e^{-k^2}", 1.772637204826652),
         (r"\prod_{k=0}^\infty{(1+b^{2^k})}", 1 / 0.3),
+        (r"\min_b\{b^4-b^2+b/10\}", -0.3219193491),  # -0.18 near 0.7
+        (r"\max_b\{\mathcal N(b\mid0,1)+\mathcal N(b\mid6,1/4)\}",
+         2 / np.sqrt(2 * np.pi)),
         (r"f(b)^{-1}", 0.7**-3),
         (r"\sum_{n\in\{0,1\}} z_n", 5.0),
         (r"b^{-1}(1+b)", 1.7 / 0.7),
@@ -224,11 +227,15 @@ def test_a_symbol_that_the_display_defines():
         (r"\lim_{b\to0}\frac{|b|}b", Mismatch, r"from below: write 0\^\+"),
         (r"\sum_{k=-\infty}^0 b^{-k/9}", Mismatch, "has not ended"),
         (r"\prod_{k=1}^\infty{(1+\frac1k)}", Mismatch, "has not ended"),
+        (r"\max_b b^2", Mismatch, "there is always more"),
+        (r"\min_b f(b)^3", Mismatch, "there is always more"),
+        (r"\min_{b,c}(b-c)^2", Syntax, "over several variables"),
     ],
 )
 def test_refusals(tex, error, says):
     """Two readings, no value, or types that do not fit."""
     names = {"f": lambda b: b, "v": depends(lambda b: b), "b": 0.7, "e": 0.1}
+    names |= {"c": 2.0}
     names |= {"p(b)": 0.3, "E(b)": 0.2, "T": 2}
     if error is None:
         assert first(tex, **names)
