@@ -170,10 +170,15 @@ def statements(tex):
     for part, mark in split(_flat(tex), BREAKS | {r"\text"}):
         if is_prose(mark):
             prose.append(word(mark))
+        behind = part[:1] == ["&"]
+        part = part[behind:]
         head = next((t for t in part if t != "SP"), "")
-        relates = len(chain(part)[0]) > 1
+        relates = chain(part)[1]
         ended = ended or mark not in (ROW, r"\quad", r"\qquad")
         goes_on = not head or head in RELATIONS or head in "+-" and not ended
+        signed = goes_on and head and head in "+-" and not behind
+        if signed and relates and chain(parts[-1][0])[1]:
+            raise Syntax("a row that begins with a sign: a comma above, or &")
         ended = ended and not head
         if parts and (goes_on or mark == ROW and not relates):
             parts[-1][0].extend(part)
@@ -182,7 +187,7 @@ def statements(tex):
     for part, mark in parts:
         while part and part[-1] in ("SP", "."):
             part.pop()
-        if is_prose(mark) and len(chain(part)[0]) == 1:
+        if is_prose(mark) and not chain(part)[1]:
             prose.append(" ".join(word(t) or t for t in part))
         elif part and part != [r"\dots"]:
             out.append(chain(part))
@@ -191,14 +196,17 @@ def statements(tex):
 
 def _flat(tex):
     """Tokens without alignment; rows end statements outside brackets only."""
-    flat, level, inner = [], 0, 0
+    flat, level, inner, marks = [], 0, 0, 0
     for t in tokens(tex):
         if re.match(r"\\(begin|end)\{(aligned|gathered|split)\}", t):
             continue
         level += nest(t)
         inner += (t[:6] == r"\begin") - (t[:4] == r"\end")
-        indent = t in (r"\quad", r"\qquad") and flat[-1:] == [ROW]
-        if inner or not (t == "&" or indent or level and t == ROW):
+        first, marks = flat[-1:] == [ROW], (t != ROW) * (marks + (t == "&"))
+        indent = t in (r"\quad", r"\qquad") and flat[-1:] in ([ROW], ["&"])
+        if t == "&" and not (inner or first):  # two of them: another column
+            t = "" if marks % 2 else r"\quad"
+        if inner or t and not (indent or level and t == ROW):
             flat.append(t)
     return flat
 

@@ -80,6 +80,9 @@ def test_a_function_without_brackets_ends_at_a_space():
         (r"a=b\quad\text{and}\quad -b=c", [["="], ["="]]),
         (r"\begin{aligned} a&=b \\ &-b=c \end{aligned}", [["=", "="]]),
         (r"a=b\quad\text{where } b=c", [["="], ["="]]),
+        (r"\begin{aligned} a&=b & b&=c \end{aligned}", [["="], ["="]]),
+        (r"\begin{aligned} a&=b \\ &\quad -c \end{aligned}", [["="]]),
+        (r"\begin{aligned} a \\ +b=c \end{aligned}", [["="]]),
         (r"a=b\Longleftrightarrow b=c", [["="], ["="]]),
     ],
 )
@@ -98,6 +101,9 @@ def test_words_are_reported_as_prose():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        (r"\begin{aligned} a&=b\\ -b&=c\end{aligned}", "begins with a sign"),
+        (r"a=b\\ -b=c", "begins with a sign"),
+        (r"\begin{aligned} a&=b&-b&=c\end{aligned}", "begins with a sign"),
         (r"a/b c", "two readings"),
         (r"a/b\,c", "two readings"),
         (r"\ln a/b", "two readings"),
