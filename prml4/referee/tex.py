@@ -283,6 +283,8 @@ class Parser:
             if mark == "!" == self.tok:
                 raise Syntax("n!! has two readings")
             up = self.argument() if mark in ("_", "^") else [mark]
+            if mark in ("_", "^") and mark in [m for m, _ in found]:
+                raise Syntax(f"two scripts {mark} of one symbol: use braces")
             found.append((mark, [t for t in up if t != "SP"]))
         return found
 
@@ -446,8 +448,10 @@ class Parser:
             if row
         ]
         self.next()
+        if kind != "cases" and len({*map(len, rows)}) != 1:
+            raise Syntax("the rows of a matrix are not of one length")
         if kind == "cases":
-            cases = [case(*row) for row in rows]
+            cases = [case(row[0], sum(row[1:], [])) for row in rows]
             if not all(relations for *_, relations in cases[:-1]):
                 raise Syntax("a case that is told in words only is no case")
             return ("cases", cases)
@@ -514,7 +518,10 @@ class Parser:
     def limit(self):
         r"""\lim_{x \to a}"""
         self.next()
-        (variable, to), _ = chain(self.below())
+        pair, relations = chain(self.below() or [])
+        if relations != [r"\to"]:
+            raise Syntax(r"a limit of what, and where? write \lim_{x \to a}")
+        variable, to = pair
         sides = 1 if to[-2:] == ["^", "+"] else 2
         to = to[:-2] if sides == 1 else to
         return ("lim", tree(variable), tree(to), sides, self.term(bar=False))
@@ -622,10 +629,12 @@ class Parser:
         while t in STYLES or t in ACCENTS:
             style = STYLES.get(t, style)
             tail += "_" + t[1:] if t in ACCENTS else ""
-            t, *rest = self.argument()
-            self.toks[self.i : self.i] = rest
-        if tail and rest and rest[0] not in ("_", "^"):
-            raise Syntax("an accent over several letters: over one only")
+            inner = self.argument()
+            p = Parser(inner)
+            if inner[1:] and (p.symbol(calls=False), p.tok)[1]:
+                raise Syntax("a style or accent over several letters: over one")
+            self.toks[self.i : self.i] = inner
+            t = self.next()
         text, letter = word(t), is_letter(t) or style and t.isdigit()
         if is_prose(t) or not (text or letter):
             raise Syntax(f"{t or 'the end'} is not understood")
@@ -666,8 +675,9 @@ def derivative(d, order, bottom, body):
 def case(value, condition):
     """(value, sides, relations) of one row of cases."""
     parts = [p for p, _ in split(condition, {r"\text"}) if set(p) - {"SP"}]
-    if len(parts) > 1:
-        raise Syntax("words between conditions: write cases of one each")
+    words = {word(t).strip(" .,;") for t in condition if is_prose(t)}
+    if len(parts) > 1 or not words <= {"", "if", "for", "else", "otherwise"}:
+        raise Syntax("in words: write cases of one condition each, with if")
     sides, relations = chain(*parts or [[]])
     return tree(value), [tree(s) for s in sides if relations], relations
 
