@@ -27,7 +27,7 @@ from prml4.referee.estimate import limit_of
 from prml4.referee.tex import Mismatch, Syntax, TexError, Unbound, walk
 from prml4.referee.values import Depends, Eye, Law, Raw, Zero, column, plain
 
-ENDLESS = 200  # terms of a sum to infinity
+ENDLESS, LONG = 200, 10**5  # terms of a sum to infinity, and at most
 HOLDS = {
     "=": lambda a, b: np.isclose(a, b, 1e-9, 1e-14),
     r"\ne": lambda a, b: not np.isclose(a, b, 1e-9, 1e-14),
@@ -301,6 +301,8 @@ class Evaluator:
             raise Syntax(f"{name} is bound to a number, used as a function")
         own = own if callable(own) else None  # not the e of \mathbf e_j
         size, args = self.size, [self.ev(a, env) for a in args]
+        if len(args) > 1 and not own and name not in ("max", "min"):
+            raise Mismatch(f"{name} of {len(args)} arguments")
         if not (own or name in LINEAR):  # ln 1e20 is no larger than 46
             self.size = size
         found = own(*map(plain, args)) if own else values.BUILTIN[name](*args)
@@ -321,6 +323,9 @@ class Evaluator:
             if isinstance(cells[i][j], Eye | Zero):
                 c = getattr(cells[i][j], "c", 0.0)
                 cells[i][j] = c * np.eye(high[i], wide[j])
+            size = np.shape(cells[i][j]) or (1, 1)
+            if 0 in size or size != (high[i], wide[j]):
+                raise Mismatch(f"a block of shape {size} fits nowhere")
         return column(np.block(cells))
 
     def _cases(self, rows, env):
@@ -541,7 +546,7 @@ class Evaluator:
                 of_names(args)
             return column(self.fill(f, found, env) if callable(f) else f)
         law = self.law(self.law_name(name, items, env), env)
-        if "|" in separators or not law:
+        if "|" in separators or not law or len(args) > 1 + (name == "cov"):
             raise Unbound(key)
         return self.mean(name, law, args, env)
 
@@ -609,10 +614,11 @@ class Evaluator:
         if relations == ["="] and bare and top:
             ends = self.ev(sides[1][0], env), self.ev(top, env)
             low, high = (finite(end) for end in ends)
-            if low != int(low) or high != int(high):
+            if low != int(low) or high != int(high) or high - low > LONG:
                 raise Mismatch(f"a sum from {low:g} to {high:g}")
             span = range(int(low), int(high) + 1)
-            yield from (env.at({bare[0]: v}) for v in span)
+            for at in itertools.product(span, repeat=len(bare)):
+                yield env.at(dict(zip(bare, at, strict=True)))
         elif relations == [r"\in"]:
             yield from self.elements(bare[0], sides[1][0], body, env)
         else:
@@ -660,6 +666,8 @@ class Evaluator:
             as_index = index and (is_letter(n) or n[0] == "num")
             return self.position(n, env) if as_index else self.ev(n, env)
 
+        if not HOLDS.keys() >= {*relations}:
+            raise Syntax(f"{', '.join(relations)} is no condition")
         far = {x[1] for x in walk(sides[1:]) if x[0] == "sym"}
         if far & {x[1] for x in sides[0] if x[0] == "sym"}:  # n, k != t_n
             sides = [sides[0][-1:], *sides[1:]]
@@ -755,8 +763,8 @@ def ended(kind, terms, low, top):
         max((np.max(np.abs(values.add(x, neutral))) for x in some), default=0.0)
         for some in (terms if far else [], itertools.chain(*far))
     )
-    if left > 1e-12 * most:
-        raise Mismatch(f"after {ENDLESS} terms a {kind} has not ended")
+    if left > 1e-12 * most or far and not most:
+        raise Mismatch(f"a {kind} has not ended, or begun, in {ENDLESS} terms")
 
 
 def finite(end):

@@ -130,10 +130,13 @@ def add(a, b):
 
 def mul(a, b, infix=None):
     """a b, a / b, and the products element by element and of Kronecker."""
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        raise Mismatch("a list of values is no factor")
     if infix == "/":
         if not scalar(b):
             raise Mismatch("division by a matrix")
-        return mul(a, np.float64(1) / b)
+        exact = scalar(a) and not isinstance(a, Zero)  # 0/0 is not 0
+        return np.float64(a) / b if exact else mul(a, np.float64(1) / b)
     if isinstance(a, Zero) or isinstance(b, Zero):
         return Zero()
     if isinstance(a, Eye) or isinstance(b, Eye):
@@ -186,11 +189,16 @@ def power(a, b):
         return float(np.float64(a) ** b)
     if b == int(b):
         return np.linalg.matrix_power(square(a, "a power of"), int(b))
-    return np.real(linalg.fractional_matrix_power(square(a, "a power of"), b))
+    root = linalg.fractional_matrix_power(square(a, "a power of"), b)
+    if np.any(np.abs(np.imag(root)) > 1e-9 * np.max(np.abs(root))):
+        raise Mismatch("a power of a matrix that is not real")
+    return np.real(root)
 
 
 def absolute(a):
     """|x|: of a number its size, of a column its length, else |A|."""
+    if isinstance(a, tuple):
+        return float(len(set(a)))
     if scalar(a):
         return abs(a)
     if a.shape[1] == 1:
@@ -240,17 +248,23 @@ def diag(a):
 
 
 def extreme(f):
-    """max and min of arguments, or of a set of values."""
-    return lambda *a: f(a[0] if isinstance(a[0], tuple) else a)
+    """max and min of numbers, or of a set of them."""
+
+    def inner(*a):
+        a = a[0] if isinstance(a[0], tuple) else a
+        if not all(map(scalar, a)):
+            raise Mismatch(f"{f.__name__} of a vector or matrix")
+        return f(a)
+
+    return inner
 
 
 OF_NUMBERS = "exp log sqrt sin cos tan sinh cosh tanh arcsin arccos arctan"
 BUILTIN = {f: of_number(getattr(np, f)) for f in OF_NUMBERS.split()}
-BUILTIN |= {
-    f: of_number(getattr(special, f)) for f in ("erf", "logit", "factorial")
-}
+BUILTIN |= {f: of_number(getattr(special, f)) for f in ("erf", "logit")}
 BUILTIN |= {
     "e": of_number(np.exp),
+    "factorial": of_number(lambda a: special.gamma(a + 1)),
     "ln": of_number(np.log),
     "sgn": of_number(np.sign),
     "tr": of_matrix(np.trace),

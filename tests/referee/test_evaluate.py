@@ -75,6 +75,9 @@ def value(tex, **names):
         ),
         (r"\begin{cases}1&x_1/10^9=0\\2&\text{else}\end{cases}", 2.0),
         (r"\operatorname{diag}(\mathbf x)", np.diag(x)),
+        (r"\sum_{i,j=1}^2A_{ij}", A[:2, :2].sum()),
+        (r"\sum_n t_n\ln t_n+4!", 2 * np.log(2) + 24),
+        (r"|\{1,2,3\}|", 3),
         (r"\mathbf x\otimes\mathbf u", np.kron(x, u)),
     ],
 )
@@ -228,10 +231,26 @@ def test_a_symbol_that_the_display_defines():
         (r"\sum_{k=-\infty}^0 b^{-k/9}", Mismatch, "has not ended"),
         (r"\prod_{k=1}^\infty{(1+\frac1k)}", Mismatch, "has not ended"),
         (r"\max_b b^2", Mismatch, "there is always more"),
+        (r"\sum_{k=0}^\infty\mathcal N(k\mid 250,1)", Mismatch, "or begun"),
+        (r"\sum_{k=1}^{10^9}k", Mismatch, "a sum from 1 to 1e"),
+        (r"\max\mathbf x", Mismatch, "max of a vector"),
+        (r"\max(\mathbf x,b)", Mismatch, "max of a vector"),
+        (r"-\{b,c\}", Mismatch, "no factor"),
+        (r"\ln(b,c)", Mismatch, "ln of 2 arguments"),
+        (r"(-\mathbf A)^{1/2}", Mismatch, "not real"),
+        (r"\begin{pmatrix}\mathbf A&\mathbf 0\\"
+         r"\mathbf 0&\mathbf I\end{pmatrix}", Mismatch,
+         r"shape \(3, 0\) fits nowhere"),
+        (r"\begin{pmatrix}\mathbf x\\\mathbf 0\end{pmatrix}",
+         Mismatch, "fits nowhere"),
+        (r"\begin{pmatrix}\mathbf A&0\\0&b\end{pmatrix}",
+         Mismatch, "fits nowhere"),
+        (r"\begin{cases}b&b\in\{1,2\}\\c\end{cases}", Syntax, "no condition"),
+        (r"\sum_{n\sim1}t_n", Syntax, "no condition"),
         (r"\min_b f(b)^3", Mismatch, "there is always more"),
         (r"\min_{b,c}(b-c)^2", Syntax, "over several variables"),
     ],
-)
+)  # fmt: skip
 def test_refusals(tex, error, says):
     """Two readings, no value, or types that do not fit."""
     names = {"f": lambda b: b, "v": depends(lambda b: b), "b": 0.7, "e": 0.1}
@@ -245,6 +264,18 @@ def test_refusals(tex, error, says):
         return
     with pytest.raises(error, match=says):
         first(tex, **names)
+
+
+@pytest.mark.parametrize("tex", [r"\frac{N-4}{x_1-x_1}", "(-1)!", "(-2)!"])
+def test_what_is_nothing_in_particular_is_no_number(tex):
+    """0/0 and (-1)! were 0."""
+    assert not np.isfinite(value(tex))
+
+
+def test_a_mean_is_one_of_one_thing():
+    """E[z, b] was E[z]."""
+    with pytest.raises(Unbound, match=r"E\(z,b\)"):
+        value(r"\operatorname{E}[z,b]", E=law([0.3, 0.7], z=[1.0, -2.0]), b=1.0)
 
 
 def test_a_limit_is_as_sure_as_its_worse_side():
