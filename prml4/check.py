@@ -279,7 +279,9 @@ def printed(
     """
     names = {**GIVEN, **names}
     errors = error, names.pop("given_error", 0.0)
-    tex, source = (tex, "its TeX") if tex else page.display(_named(label))
+    for each_error in errors:
+        _stated(_named(label), 0.0, each_error)
+    tex, source = (tex, "its TeX") if tex else page.display(label)
     place, sides = f"{label}, {source}", {"library": library, how: other}
     read = _read(place, tex, names, start, defines)
     each_side = [_split(place, *s, len(read)) for s in sides.items()]
@@ -288,6 +290,8 @@ def printed(
     for one, gap, *values in zip(read, gaps, *each_side, strict=True):
         values = dict(zip(sides, values, strict=True))
         pairs += _statement(place, one, values, errors, gap)
+    if not pairs:
+        raise Toothless(f"{place}: nothing is claimed")
     worst = _worst(pairs)
     count = sum(len(one.members) for one in read)
     compared = [n for n, side in sides.items() if side is not None]
@@ -319,6 +323,9 @@ def _read(place, tex, names, start, defines):
         return evaluate(tex, names, start, defines)[0]
     except TexError as why:
         raise Unreadable(f"{place}: {why}") from why
+    except RecursionError as why:
+        text = "brackets are too deep, or a quantity depends on itself"
+        raise Unreadable(f"{place}: {text}") from why
 
 
 def _split(place, name, side, count):
@@ -432,9 +439,14 @@ def _gap(place, relation, ends):
     """(what the larger side has more, or its eigenvalues; their scale)."""
     values = _alike(place, {"left": ends[0].value, "right": ends[1].value})
     gap = ORDER[relation] * (values["right"] - values["left"])
+    scale = max(float(np.max(np.abs(v))) for v in values.values())
     if relation in MATRIX_ORDER:
-        gap = np.linalg.eigvalsh((gap + np.swapaxes(gap, -1, -2)) / 2)
-    return gap, max(float(np.max(np.abs(v))) for v in values.values())
+        turned = np.swapaxes(gap, -1, -2) if gap.ndim > 1 else gap[..., None]
+        near = turned.shape == gap.shape and np.abs(gap - turned)
+        if near is False or np.max(near) > 1e-6 * scale:
+            raise ClaimFails(f"{place}: {relation} is for symmetric matrices")
+        gap = np.linalg.eigvalsh((gap + turned) / 2)
+    return gap, scale
 
 
 ORDER = {"<": 1, r"\le": 1, r"\prec": 1, r"\preceq": 1} | dict.fromkeys(
@@ -461,7 +473,7 @@ def _stated(label, value, error):
     error = np.asarray(error, float)
     if not np.all(error >= 0):
         raise ValueError(f"{label}: error must be >= 0, not {error}")
-    return Estimate(value, np.broadcast_to(error, value.shape))
+    return Estimate(value, np.broadcast_to(error, np.shape(value)))
 
 
 def attempt(label, yours, right, at, *, terms=None, elsewhere=None):

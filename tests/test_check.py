@@ -647,3 +647,46 @@ def test_a_gradient_may_be_printed_as_zero(decades):
     assert check.printed("x-a", tex=tex, w_hat=b, **names)
     with pytest.raises(check.ClaimFails):
         check.printed("x-a", tex=tex, w_hat=b + 0.01 * Q[:, 2], **names)
+
+
+# -- printed: what is no claim, and what cannot be its error ------------------
+
+
+@pytest.mark.parametrize("name", ["error", "given_error"])
+def test_a_negative_error_is_refused(name):
+    """A bound below zero was never exceeded: 2 = 3 passed."""
+    with pytest.raises(ValueError, match="error must be >= 0"):
+        check.printed("c", tex="a=b", a=2.0, b=3.0, other=3.0, **{name: -1.0})
+
+
+@pytest.mark.parametrize(
+    "value", [[[1.0, 5.0], [-5.0, 1.0]], [1.0, 2.0], np.ones((3, 2)), 2.0]
+)
+def test_an_order_of_matrices_is_one_of_symmetric_ones(value):
+    """(1 5; -5 1) passed, other shapes raised anything."""
+    with pytest.raises(check.ClaimFails, match="for symmetric matrices"):
+        tex = (r"\mathbf Q", r"\mathbf q", r"\mathbf Q", "q")
+        shown = dict(zip([(2, 2), (2,), (3, 2), ()], tex, strict=True))
+        tex = rf"{shown[np.shape(value)]}\succeq0"
+        check.printed("c", tex=tex, Q=value, q=value)
+
+
+def test_what_claims_nothing_or_has_no_end_says_so():
+    """An empty display, a quantity that depends on itself, a label."""
+    with pytest.raises(check.Toothless, match="nothing is claimed"):
+        check.printed("c", tex=" ")
+    with pytest.raises(check.Unreadable, match="depends on itself"):
+        check.printed("c", tex="a=5", a=check.depends(lambda a: a))
+    with pytest.raises(check.Unreadable, match="too deep"):
+        check.printed("c", tex="(" * 3000 + "5" + ")" * 3000 + "=5")
+    with pytest.raises(ValueError, match="label"):
+        check.printed("a b", tex="a=5", a=5.0)
+
+
+@pytest.mark.parametrize("bad", [5.0, []])
+def test_several_values_are_a_list(bad):
+    """One, or none, raised TypeError or IndexError where it was used."""
+    with pytest.raises(ValueError, match="each must have a list"):
+        check.each(bad)
+    with pytest.raises(ValueError, match="law must have as many values"):
+        check.law([0.5, 0.5], z=bad)

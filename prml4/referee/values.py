@@ -53,6 +53,8 @@ def depends(function):
 
 def each(values):
     """A symbol that takes several values; the display holds for each."""
+    if not np.size(values) or not np.ndim(values):
+        raise ValueError(f"each must have a list of values; got {values}")
     return Each(np.asarray(values))
 
 
@@ -61,8 +63,11 @@ def law(weights, **points):
     weights = np.asarray(weights, float)
     points = {name: np.asarray(x) for name, x in points.items()}
     for name, x in points.items():
-        if len(x) != len(weights):
-            raise ValueError(f"{len(weights)} weights, {len(x)} values {name}")
+        if weights.ndim != 1 or x.shape[:1] != weights.shape:
+            shapes = f"{weights.shape} weights, {x.shape} values"
+            raise ValueError(
+                f"law must have as many values; got {shapes} {name}"
+            )
     return Law(weights, points)
 
 
