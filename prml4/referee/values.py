@@ -112,7 +112,9 @@ def plain(x):
 
 
 def scalar(x):
-    """Whether x is a number."""
+    """Whether x is a number; a list of several is nothing to add up."""
+    if isinstance(x, tuple):
+        raise Mismatch("a list of values, where one is expected")
     return np.ndim(x) == 0 and not isinstance(x, Eye)
 
 
@@ -135,8 +137,6 @@ def add(a, b):
 
 def mul(a, b, infix=None):
     """a b, a / b, and the products element by element and of Kronecker."""
-    if isinstance(a, tuple) or isinstance(b, tuple):
-        raise Mismatch("a list of values is no factor")
     if infix == "/":
         if not scalar(b):
             raise Mismatch("division by a matrix")
@@ -195,15 +195,13 @@ def power(a, b):
     if b == int(b):
         return np.linalg.matrix_power(square(a, "a power of"), int(b))
     root = linalg.fractional_matrix_power(square(a, "a power of"), b)
-    if np.any(np.abs(np.imag(root)) > 1e-9 * np.max(np.abs(root))):
+    if np.iscomplexobj(root := np.real_if_close(root, 1e6)):
         raise Mismatch("a power of a matrix that is not real")
-    return np.real(root)
+    return root
 
 
 def absolute(a):
     """|x|: of a number its size, of a column its length, else |A|."""
-    if isinstance(a, tuple):
-        return float(len(set(a)))
     if scalar(a):
         return abs(a)
     if a.shape[1] == 1:
@@ -253,15 +251,9 @@ def diag(a):
 
 
 def extreme(f):
-    """max and min of numbers, or of a set of them."""
-
-    def inner(*a):
-        a = a[0] if isinstance(a[0], tuple) else a
-        if not all(map(scalar, a)):
-            raise Mismatch(f"{f.__name__} of a vector or matrix")
-        return f(a)
-
-    return inner
+    """max and min of arguments, or of a set of values."""
+    one = of_number(float)
+    return lambda *a: f(map(one, a[0] if isinstance(a[0], tuple) else a))
 
 
 OF_NUMBERS = "exp log sqrt sin cos tan sinh cosh tanh arcsin arccos arctan"
