@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+EPS = float(np.finfo(float).eps)
 SAME, CLOSE, FITS = 1e-7, 1e-4, 1e-5  # equal; nearly so; a hypothesis fits
 EXPLAINS = 1e-3  # what a changed argument may leave of a difference
 SLOW = 0.02  # what an iteration may be off by from another start
@@ -63,6 +64,7 @@ def diagnose(yours, right, at, terms=None, elsewhere=None):
     wrong = [
         c for c in cases
         if not _equal([c], [c] if id(c.args) in given else cases)
+        and not _is_rounding(right, c)
     ]  # fmt: skip
     here = [c for c in wrong if id(c.args) in given]
     slow = wrong and not here and len(points) > 1 and _equal(wrong, within=SLOW)
@@ -190,8 +192,29 @@ def _cases(yours, right, points):
     return [c for c in found if c is not None]
 
 
+def _is_rounding(right, case):
+    """Whether the answers differ by no more than right's own last digits.
+
+    Where it vanishes, as a gradient at the minimum, it is all rounding.
+    """
+    rng = np.random.default_rng(0)
+    near = tuple(
+        x * (1 + 8 * EPS * rng.standard_normal(np.shape(x)))
+        if isinstance(x, float | np.ndarray) and np.asarray(x).dtype.kind == "f"
+        else x
+        for x in case.args
+    )
+    near = callable(right) and _case(right, right, near)
+    off = np.abs(near.right - case.right) if near else 0.0
+    return bool(np.all(np.abs(case.yours - case.right) <= 4 * np.max(off)))
+
+
 def _moved(x, rng):
-    """A random neighbour of the same nature; labels and counts stay."""
+    """A random neighbour of the same nature; labels and counts stay.
+
+    Whole numbers stay whole, zeros and ones where they are (as in a column
+    of ones, or below a diagonal), and what rises goes on rising.
+    """
     a = np.asarray(x)
     labels = np.all(np.isin(a, (0, 1))) or np.all(np.isin(a, (-1, 1)))
     shares = a.ndim in (1, 2) and np.all(a >= 0) and np.allclose(a.sum(-1), 1)
@@ -199,6 +222,12 @@ def _moved(x, rng):
     if a.dtype.kind != "f" or rows or (labels and (a.ndim == 0 or a.any())):
         return x
     noise = 0.3 * rng.standard_normal(a.shape)
+    fixed = np.isin(a, (-1, 0, 1))
+    if not fixed.all() and np.all(a == np.round(a)):
+        return np.where(fixed, a, a + rng.integers(1, 4, a.shape))[()]
+    noise = np.where(fixed & ~fixed.all(), 0.0, noise)
+    if a.ndim == 1 and a.size > 2 and np.all(np.diff(a) > 0) and not shares:
+        return np.sort(a + noise * np.std(a))
     if shares:
         return a * np.exp(noise) / np.sum(a * np.exp(noise))
     if a.ndim == 2 and a.shape[0] == a.shape[1] and np.allclose(a, a.T):

@@ -4,8 +4,12 @@ The larger bank, drawn up without knowledge of the diagnosis, is in
 planted_errors.py; these cases are its author's own.
 """
 
+import math
+
 import numpy as np
 import pytest
+from scipy import special
+from scipy.linalg import solve_triangular
 
 from prml4 import check
 from prml4.referee import diagnose
@@ -410,3 +414,50 @@ def test_arguments_that_were_exchanged_are_named():
     at = tuple(at)
     found = diagnose.diagnose(lambda p, a, b: right(p, b, a), right, at)
     assert found == ("not yet", "it is as if `old` and `new` were exchanged")
+
+
+lower = np.tril(np.arange(2.0, 11.0).reshape(3, 3) / 7)
+
+
+@pytest.mark.parametrize(
+    ("yours", "right", "at"),
+    [
+        (
+            lambda Z, v: v[0] + Z[:, 1:] @ v[1:],
+            lambda Z, v: Z @ v,
+            (np.c_[np.ones(4), W[:, :2]], np.array([0.3, -1.2, 0.7])),
+        ),
+        (
+            lambda L, b: solve_triangular(L, b, lower=True),
+            np.linalg.solve,
+            (lower, np.array([0.4, -0.3, 2.5])),
+        ),
+        (
+            lambda x: sum(math.log(math.factorial(int(n))) for n in x),
+            lambda x: np.sum(special.gammaln(x + 1)),
+            (np.array([1.0, 2.0, 5.0]),),
+        ),
+        (lambda x, n: x ** int(n), lambda x, n: x**n, (0.7, 3.0)),
+        (lambda x: x[-1] - x[0], np.ptp, (np.array([0.2, 1.5, 1.6]),)),
+    ],
+)
+def test_neighbours_keep_what_a_right_answer_may_use(yours, right, at):
+    """A column of ones, zeros above a diagonal, counts, order."""
+    assert diagnose.diagnose(yours, right, at)[0] == "right"
+
+
+def test_rounding_where_the_answer_vanishes_is_no_mistake():
+    """Two right gradients at the minimum, 1e-16 each, and one of another."""
+
+    def right(x, b):
+        return 3 * (x - b / 3)
+
+    def yours(x, b):
+        return 3 * x - b
+
+    assert 0 < yours(0.1, 0.3) - right(0.1, 0.3) < 1e-15
+    assert diagnose.diagnose(yours, right, (0.1, 0.3))[0] == "right"
+    found = diagnose.diagnose(
+        lambda x, b: yours(x, b) + 1e-9, right, (0.1, 0.3)
+    )
+    assert found[0] == "not yet"
