@@ -304,9 +304,13 @@ class Parser:
 
     def sum(self):
         """a + b - c"""
-        node = self.term()
+        node, bound = self.term(), []
         while self.tok in ("+", "-"):
-            node = ("add", node, self.term())
+            bound += ends_open(node)
+            new = self.term()
+            if any(carries(new, x) for x in bound):
+                raise Syntax("the scope of a sum or limit: use brackets")
+            node = ("add", node, new)
         return node
 
     def term(self, bar=True):
@@ -691,6 +695,15 @@ def closed(node, letter):
     if node[0] == "maybe" and not all(carries(x, letter) for x in node[4][2:]):
         return (*node[:4], ("refuse", SCOPE))
     return node
+
+
+def ends_open(node):
+    """The letters of the sum or limit that a term ends in without brackets."""
+    while node[0] in ("add", "mul", "neg"):
+        node = node[-1]
+    if node[0] == "over":
+        return [h[1] for h in node[2]] + ends_open(node[-1])
+    return [node[1][1]] + ends_open(node[-1]) if node[0] == "lim" else []
 
 
 def carries(node, letter):

@@ -108,6 +108,8 @@ def test_words_are_reported_as_prose():
         (r"\begin{cases} a\\ b\end{cases}", "in words only"),
         (r"\begin{pmatrix} a & b\\ c\end{pmatrix}", "not of one length"),
         (r"\begin{pmatrix}\end{pmatrix}", "not of one length"),
+        (r"\lim_{a\to0}b/a+a", "the scope of a sum or limit"),
+        (r"c-2\sum_ia_i\,b+c_i+i", "the scope of a sum or limit"),
         (r"\mathbf{ab}", "over several letters"),
         (r"\bar{\mathbf x\mathbf y}", "over several letters"),
         (r"\bar{x_ny}", "over several letters"),
@@ -187,6 +189,7 @@ def test_these_have_one_reading():
         r"f(a)^{-1}", r"\mathbf A^{-1}(a+b)", r"\mathbf A_{ij}^{-1}",
         r"\mathbf x^{\mathsf T}_n", r"x^2_n", r"\bar{x_n}",
         r"\frac{d}{da}(a+b)", r"\frac{dE}{da}\,(a+b)",
+        r"\sum_ia_i-\sum_ib_i", r"(\sum_ia_i)+b_i", r"\sum_ia_i+b",
     ):  # fmt: skip
         tex.parse(text)
 
