@@ -260,7 +260,10 @@ class Evaluator:
         value = self.ev(node, env)
         if np.ndim(value) != 2:
             raise Mismatch("an index on a number")
-        value = plain(value) if len(items) == 1 else value
+        if len(items) == 1:
+            if 1 not in value.shape:
+                raise Syntax("one index of a matrix: of a row, or a column?")
+            value = value.ravel()
         return column(self.element(value, items, env, "(...)"))
 
     def element(self, value, items, env, key):
