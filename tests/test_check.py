@@ -274,6 +274,8 @@ def test_tiny_and_huge_quantities_are_judged_alike():
             "c", lambda x: math.fsum([1e15, math.sin(x)]), 1.0,
             display=math.cos),
         lambda: check.gradient("c", np.abs, 0.0, display=0.0),
+        lambda: check.hessian(
+            "c", lambda x: x * np.abs(x) + x * x, 0.0, display=2.0),
         lambda: check.slip(
             "A01", "c", as_written=1.0, corrected=0.0, truth=0.0),
     ],

@@ -210,14 +210,21 @@ def derivative(f, x=0.0, scale=None):
 
 
 def second_derivative(f, x=0.0, scale=None):
-    """f''(x) by second differences."""
+    """f''(x) by second differences; from both sides it must be the same."""
     f, h0, noise = _prepared(f, x, scale)
 
     def second(h):
         return second_difference(f, x, h), 4 * noise(h) / h**2
 
+    def jump(h):
+        sides = [second_difference(f, x + k, h) for k in (h, -h)]
+        return sides[0] - sides[1], 8 * noise(2 * h) / h**2
+
     with np.errstate(all="ignore"):
-        return extrapolate(second, h0, (2, 4, 6, 8, 10))
+        best = extrapolate(second, h0, (2, 4, 6, 8, 10))
+        kink = extrapolate(jump, h0, (1, 3, 5, 7))
+    seen = np.abs(kink.value) > 10 * kink.error + best.error
+    return Estimate(best.value, best.error + seen * np.abs(kink.value))
 
 
 def complex_partials(f, x):
