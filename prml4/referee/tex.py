@@ -166,7 +166,20 @@ def chain(toks):
 
 def statements(tex):
     """[(members, relations)] as token lists, and the prose left out."""
-    parts, prose, out, ended = [], [], [], False
+    (parts, prose), out = _parts(tex), []
+    for part, mark in parts:
+        while part and part[-1] in ("SP", "."):
+            part.pop()
+        if is_prose(mark) and not chain(part)[1]:
+            prose.append(" ".join(word(t) or t for t in part))
+        elif part and part != [r"\dots"]:
+            out.append(chain(part))
+    return out, [p for p in prose if p]
+
+
+def _parts(tex):
+    """[(tokens of a statement, the mark before it)], and words."""
+    parts, prose, ended = [], [], False
     for part, mark in split(_flat(tex), BREAKS | {r"\text"}):
         if is_prose(mark):
             prose.append(word(mark))
@@ -184,14 +197,7 @@ def statements(tex):
             parts[-1][0].extend(part)
         else:
             parts.append((part, mark))
-    for part, mark in parts:
-        while part and part[-1] in ("SP", "."):
-            part.pop()
-        if is_prose(mark) and not chain(part)[1]:
-            prose.append(" ".join(word(t) or t for t in part))
-        elif part and part != [r"\dots"]:
-            out.append(chain(part))
-    return out, [p for p in prose if p]
+    return parts, prose
 
 
 def _flat(tex):
