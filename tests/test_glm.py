@@ -1,5 +1,6 @@
 """prml4.glm: formulas, the fit against other programs, and what goes wrong."""
 
+import re
 import warnings
 from dataclasses import replace
 
@@ -610,6 +611,34 @@ def test_spread_is_the_dispersion_about_the_mean():
     assert glm._spread(given_as(ones, t, GAMMA, LOG)) == pytest.approx(1e-8)
 
 
+@pytest.mark.parametrize("tosses, found", [(5, 1.0), (75, 1.5), (150, 3.0)])
+def test_spread_of_shares_is_a_hundredth_of_the_tosses(tosses, found):
+    """Two groups; terms as large as their groups leave more rounding."""
+    shares, c = [0.2, 0.6], [tosses, tosses]
+    given = given_as(np.ones((2, 1)), shares, BERNOULLI, weights=c)
+    assert glm._spread(given) == found
+
+
+def test_four_roundings_of_each_row_by_hand():
+    """Counts 3 and 5: X^2 = sum_n c_n (16 eps^2) (e^a_n size_n^2 + t_n)."""
+    Phi, w = np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([0.5, -1.5])
+    given = given_as(Phi, [3, 5], POISSON, offset=[0.5, -1.0], weights=[2, 1])
+    a = np.array([0.5 - 3 + 0.5, 1.5 + 1.5 - 1])
+    size = np.array([0.5 + 3 + 0.5, 1.5 + 1.5 + 1])
+    c, t = np.array([2, 1]), np.array([3, 5])
+    found = 16 * 2.0**-104 * np.sum(c * (np.exp(a) * size**2 + t))
+    assert glm._rounding(w, a, given) == pytest.approx(found, rel=1e-12)
+
+
+def test_targets_without_noise_have_no_dispersion():
+    """X^2 is 1e-31 or so, and none of it is noise."""
+    x = np.arange(9.0)
+    X = np.c_[np.ones(9), x]
+    fits = [glm.fit(X, 0.1 + b * x, GAUSSIAN) for b in (0.1, 0.3, 0.7, 1.1)]
+    assert 0 < max(fit.pearson for fit in fits) < 1e-28
+    assert not any(fit.dispersion for fit in fits)
+
+
 @pytest.mark.parametrize("scale", [1.0, 2.0, 5.0])
 @pytest.mark.parametrize("weights", [None, np.array([1.0, 2, 3, 1, 2, 3])])
 def test_objective_is_error_and_prior_by_the_scale(scale, weights):
@@ -905,6 +934,15 @@ def test_a_valley_that_never_ends_is_named():
         assert not fit.converged and fit.error == pytest.approx(50)
     with pytest.raises(ValueError, match="fit must have a minimum"):
         glm.standard_errors(fit, Phi)
+    for offset in (0.0, 1.0):  # which is in the means
+        assert re.search(r"means from \S+ to 1.0e\+01:", said(Phi, t, offset))
+
+
+def said(Phi, t, offset):
+    """How a fit without a minimum is warned of."""
+    with pytest.warns(newton.NotConverged) as warned:
+        glm.fit(Phi, t, GAUSSIAN, LOG, offset=offset)
+    return str(warned[0].message)
 
 
 def test_pearson_leaves_rows_out_that_cannot_vary():
