@@ -26,6 +26,7 @@ TURNS = 30  # of these at most
 TINY = np.finfo(float).tiny
 VAIN = 1e-6  # share of a weight that the data determine, if next to none
 SPAN = np.log(1e4)  # alpha's start, from what the data say about its weights
+ELSEWHERE = -4.0, 4.0, 12.0  # steps of every ln alpha, for a look
 WIDEST = np.log(1e150)  # largest |ln alpha| that is tried
 
 
@@ -99,13 +100,15 @@ def maximise_evidence(
 
     Columns with the same number in groups (M,) share a precision; those with
     -1 keep theirs. Without groups all share one. The search starts at alpha,
-    or nearer to where the data have a say; ln p may have several maxima.
+    or nearer to where the data have a say. ln p may have several maxima: three
+    other places are looked at, and the search goes on from a higher one.
     """
     Phi, t, weights = validate.two_classes(Phi, t, weights)
     p = prior(Phi.shape[1], alpha=alpha, m0=m0)
     groups = _groups(groups, Phi.shape[1])
     stop = validate.stopping(tol, max_iter)
-    climb, best = _ascend(Phi, t, weights, p, likelihood, groups, stop)
+    with warnings.catch_warnings(action="ignore", category=newton.NotConverged):
+        climb, best = _ascend(Phi, t, weights, p, likelihood, groups, stop)
     alpha, q = climb.alpha(best.w), climb.posterior(best.w, newton.ROUNDING)
     vain = climb.learnt(q, alpha) < VAIN
     converged = bool(best.converged and q.converged and not vain.any())
@@ -131,8 +134,8 @@ def _groups(groups, M):
 
 
 def _ascend(Phi, t, weights, p, likelihood, groups, stop):
-    """Fixed points alpha = gamma / |d|^2, then quasi-Newton; many rows start
-    from where a twentieth of them ends."""
+    """The highest that a climb finds and, from there, others far away; many
+    rows start from where a twentieth of them ends."""
     climb = _Climb(joint(Phi, t, weights, p, likelihood), t, likelihood, groups)
     theta, (N, M) = climb.per_group(np.log(p.precision)) / climb.size, Phi.shape
     if N * M**2 > descent.CHEAP and N >= descent.SMALL * M:
@@ -141,8 +144,19 @@ def _ascend(Phi, t, weights, p, likelihood, groups, stop):
         part, best = _ascend(*some, p, likelihood, groups, stop)
         theta = part.within_reach(best.w)
         climb = replace(climb, last=part.posterior(theta), at=theta)
-    else:
-        theta = climb.within_reach(theta)
+        return _climbed(climb, theta, stop)
+    climb, best = _climbed(climb, climb.within_reach(theta), stop)
+    if not best.converged:
+        return climb, best
+    places = [np.clip(best.w + far, -WIDEST, WIDEST) for far in ELSEWHERE]
+    E, k = min((climb(at)[0], k) for k, at in enumerate(places))
+    if E < best.error - 1e-6 * (1 + abs(best.error)):
+        return _climbed(climb, places[k], stop, 0)
+    return climb, best
+
+
+def _climbed(climb, theta, stop, turns=TURNS):
+    """Fixed points alpha = gamma / |d|^2, then quasi-Newton."""
     left = most = stop["max_iter"]
     while True:
         climb = replace(climb, last=climb.posterior(theta), at=theta)
@@ -151,9 +165,9 @@ def _ascend(Phi, t, weights, p, likelihood, groups, stop):
         vain = (gamma < VAIN * climb.size) & (up >= 0)
         step = np.log(np.maximum(gamma, 0.01 * pull) / pull).clip(-FAR, FAR)
         step[vain] = 0.0
-        theta, left = np.clip(theta + step, -WIDEST, WIDEST), left - 1
-        if np.abs(step).max() < NEAR or left in (0, most - TURNS):
+        if np.abs(step).max() < NEAR or left in (0, most - turns):
             break
+        theta, left = np.clip(theta + step, -WIDEST, WIDEST), left - 1
     B = np.where(vain, 0.0, 2 / np.maximum(np.maximum(gamma, pull), VAIN))
     stop = stop | {"max_iter": left}
     return climb, descent.quasi_newton(climb, theta, np.diag(B), **stop)
