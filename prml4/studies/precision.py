@@ -107,8 +107,7 @@ def maximise_evidence(
     p = prior(Phi.shape[1], alpha=alpha, m0=m0)
     groups = _groups(groups, Phi.shape[1])
     stop = validate.stopping(tol, max_iter)
-    with warnings.catch_warnings(action="ignore", category=newton.NotConverged):
-        climb, best = _ascend(Phi, t, weights, p, likelihood, groups, stop)
+    climb, best = _ascend(Phi, t, weights, p, likelihood, groups, stop)
     alpha, q = climb.alpha(best.w), climb.posterior(best.w, newton.ROUNDING)
     vain = climb.learnt(q, alpha) < VAIN
     converged = bool(best.converged and q.converged and not vain.any())
@@ -223,7 +222,10 @@ class _Climb:
             w = self.last.mode - newton.newton_step(change * d, A)[0]
         # without its predictor: settle looks whether any a_n wants to move
         rough = newton.newtons_method(objective.__call__, w, tol=tol)
-        best = settle(objective, rough)
+        with warnings.catch_warnings(
+            category=newton.NotConverged, action="ignore"
+        ):
+            best = settle(objective, rough)  # the end of the search counts
         log_det = float(np.log(objective.alpha).sum())
         return gaussian(best, log_det, self.likelihood)
 
