@@ -224,7 +224,8 @@ def second_derivative(f, x=0.0, scale=None):
         best = extrapolate(second, h0, (2, 4, 6, 8, 10))
         kink = extrapolate(jump, h0, (1, 3, 5, 7))
     seen = np.abs(kink.value) > 10 * kink.error + best.error
-    return Estimate(best.value, best.error + seen * np.abs(kink.value))
+    torn = np.where(seen, np.abs(kink.value), 0.0)
+    return Estimate(best.value, best.error + torn)
 
 
 def complex_partials(f, x):
