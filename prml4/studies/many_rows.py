@@ -252,10 +252,8 @@ def fit_softmax(
 ):
     """W = argmin E(W) + 1/2 sum_k w_k^T A w_k as softmax.fit, by Newton."""
     Phi, t = _rows("Phi", Phi, t)
-    alpha, K = (
-        validate.precisions(alpha, Phi.shape[1]),
-        validate.whole("K", K, 2),
-    )
+    alpha = validate.precisions(alpha, Phi.shape[1])
+    K = validate.whole("K", K, 2)
     if not alpha.all():
         class_counts(t, K)
     none, P = np.empty((0, Phi.shape[1])), np.eye(K - 1) - 1 / K

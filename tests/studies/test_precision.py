@@ -221,7 +221,7 @@ def test_the_search_goes_on_from_a_higher_place_far_away():
     rng = np.random.default_rng([0, False, 96])
     Phi, t, alpha, m0 = problems.problem(rng, False)
     how = {"m0": m0, "likelihood": (LOGISTIC, PROBIT)[rng.integers(2)]}
-    with pytest.warns(precision.NoBestVariance):  # it is about other ends
+    with pytest.warns(precision.NoBestVariance):  # the weights separate t
         found = precision.maximise_evidence(Phi, t, alpha=alpha, **how)
     other = [
         bayes_logistic.fit(Phi, t, alpha=a * found.alpha[0], **how)
