@@ -12,6 +12,7 @@ from prml4 import evidence, laplace, logistic
 from prml4.models import data
 from prml4.models.likelihoods import LOGISTIC
 from prml4.numerics import descent, newton
+from tests.campaigns import bayes_logistic as problems
 
 
 @pytest.fixture
@@ -228,6 +229,18 @@ def test_a_search_that_ends_early_says_so(sample):
         assert not evidence.find_mode(objective, max_iter=1).converged
     e = evidence.logistic_evidence(Phi, t, alpha=1e-3)
     assert e.posterior.converged and np.abs(e.posterior.gradient).max() < 1e-7
+
+
+def test_rounding_does_not_keep_a_mode_from_its_end():
+    """Columns of 1e-134 to 1e64: a_n jumped by 1 for two thousand steps."""
+    rng = np.random.default_rng([30010, False, 4])
+    Phi, t, alpha, m0 = problems.problem(rng, False)
+    alpha = np.full(len(m0), alpha)
+    objective = descent.Objective(Phi, LOGISTIC.loss(t), None, alpha, m0)
+    rough = newton.newtons_method(objective.__call__, m0, tol=1e-5)
+    with pytest.warns(newton.NotConverged, match="stopped after"):
+        found = evidence.settle(objective, rough)
+    assert not found.converged and len(found.trace) < 100
 
 
 def test_a_step_too_far_overflows_without_a_word(sample):
