@@ -477,6 +477,14 @@ def test_errors_and_influence_know_that_epsilon_was_fitted(rng):
     found = probit.influence(fit, Phi[0], 1 - t[0])
     np.testing.assert_allclose(found, (new - old) / 1e-4, rtol=1e-2, atol=1e-3)
 
+    def loss(theta):
+        y = stats.norm.cdf(Phi[0] @ theta[:3])
+        p = theta[3] + (1 - 2 * theta[3]) * y
+        return -np.log(p if t[0] == 0 else 1 - p)
+
+    g = [(loss(theta + e) - loss(theta - e)) / 2e-5 for e in h]
+    np.testing.assert_allclose(found, -np.linalg.solve(H, g), rtol=1e-5)
+
 
 def test_a_new_row_is_of_class_0_or_1(sample):
     """-1 counted as a label three times as far on the wrong side."""
@@ -605,6 +613,14 @@ def test_with_noise_there_may_be_two_valleys():
     with pytest.warns(newton.NotConverged, match="no minimum"):
         far = probit.fit(Phi, t, likelihood=flipped(PROBIT, 0.1), m0=[0, 5])
     assert far.error == pytest.approx(step)
+
+
+def test_of_two_ends_as_low_the_minimum_counts():
+    """One start ends at it, another as low where some a_n still moves."""
+    p = draw(np.random.default_rng([77, 180]), False)
+    fit = probit.fit(p.Phi, p.t, likelihood=flipped(PROBIT, 0.1), **p.options)
+    assert fit.converged
+    assert np.abs(p.Phi @ np.linalg.solve(fit.H, fit.gradient)).max() < 1e-9
 
 
 @pytest.mark.parametrize(("seed", "lowest"), [(13, 69.1335), (24, 67.4013)])
@@ -956,7 +972,9 @@ def test_the_influence_of_no_row_is_refused(sample):
 
 
 def test_a_deviance_of_more_successes_than_trials_is_refused():
-    """It was NaN."""
-    for k, n, y in (([3], [2], [0.5]), ([1], [2], [1.5]), ([0], [0], [0.5])):
+    """It was NaN; so is a share below 0. One trial is enough."""
+    wrong = ([3], [2], [0.5]), ([1], [2], [1.5]), ([0], [0], [0.5])
+    for k, n, y in (*wrong, ([1], [2], [-0.5])):
         with pytest.raises(ValueError, match="k must lie .* y in"):
             probit.deviance(k, n, y)
+    assert probit.deviance([1], [1], [0.5]) == pytest.approx(2 * np.log(2))
