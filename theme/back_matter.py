@@ -201,16 +201,23 @@ def formula(equation):
 
 
 def check_entry(check):
-    """Kind of check, functions behind it, residual and bound."""
-    functions = " and ".join(map(function_link, check.library))
-    by = f", with {functions}" if functions else ""
+    """Kind of check, functions behind it, the other side, residual, bound."""
     numbers = reader.RESIDUAL.search(check.line)
-    residual = (
+    sides = [
+        f"Checked as {KINDS[check.kind]}",
+        " and ".join(map(function_link, check.library)),
+        other_side(check.line),
         "\u00a0≤\u00a0".join(map(tens, numbers.groups()))
         if numbers
-        else "not run yet"
-    )
-    return f"Checked as {KINDS[check.kind]}{by}: {residual}"
+        else "not run yet",
+    ]
+    return " · ".join(filter(None, sides))
+
+
+def other_side(line):
+    """What neither display nor library is, in the words of the check."""
+    found = OTHER.search(line)
+    return re.sub(r"([\\`*_$|<>\[\]{}])", r"\\\1", found[1]) if found else ""
 
 
 def function_link(name):
@@ -219,6 +226,11 @@ def function_link(name):
     return f"{{ref}}`{name} <{target}>`" if target else f"`{name}`"
 
 
+# … members · library · THIS · residual …, or: display = library = THIS · …
+OTHER = re.compile(
+    r"(?:printed: \d+ members(?: · library)?|: display(?: = library)?|psd)"
+    r"(?: · | = |: )(.*) · residual"
+)
 KINDS = {
     "gradient": "a gradient",
     "jacobian": "a Jacobian",

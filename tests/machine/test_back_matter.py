@@ -58,8 +58,27 @@ def test_the_index_has_claims_and_definitions(book):
     """Formula, kind of check, residual and bound."""
     text = lines(back_matter.EquationIndex)
     assert "\\frac{dy}{dx} = 2 x" in text and "A definition." in text
-    line = "Checked as a gradient: 1.0 × 10⁻¹⁶ ≤ 2.2 × 10⁻¹²"
+    line = "Checked as a gradient · complex step · 1.0 × 10⁻¹⁶ ≤ 2.2 × 10⁻¹²"
     assert line in text.replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize(
+    "line,side",
+    [
+        (
+            "as printed: 2 members · library · rows, |N_k - 1|",
+            r"rows, \|N\_k - 1\|",
+        ),
+        ("as printed: 3 members · at h = 0.001", "at h = 0.001"),
+        ("limit: display = library = a sequence", "a sequence"),
+        ("psd: symmetric, rank 2", "symmetric, rank 2"),
+        ("as printed: 4 members", ""),
+    ],
+)
+def test_the_index_names_the_other_side(line, side):
+    """As the check says it, and no character of it is Markdown."""
+    said = f"✓ label · {line} · residual 1.0e-16 ≤ 2.2e-12"
+    assert back_matter.other_side(said) == side
 
 
 def test_the_counts_add_up(book):
