@@ -167,10 +167,11 @@ def naive_bayes_fit():
 
     return {
         "right": right,
-        "at": (X, t, 0.5, 2.0),
+        "at": (X, t, 0.5, 1.7),
         "elsewhere": {
             "without pseudo-counts": (X, t, 0, 0),
-            "with the pseudo-counts exchanged": (X, t, 2.0, 0.5),
+            "with the pseudo-counts exchanged": (X, t, 1.7, 0.5),
+            "with the first pseudo-count for both": (X, t, 0.5, 0.5),
         },
     }
 

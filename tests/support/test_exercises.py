@@ -260,6 +260,17 @@ def test_a_half_spent_twice_has_a_name():
     assert "other half of 1/2 ln |A|" in str(said)
 
 
+def test_one_pseudo_count_for_both_has_a_name():
+    """At (0.5, 2) the reciprocal of one count was the other, and was blamed."""
+
+    def alone(X, t, alpha, beta):
+        ones = np.array([X[t == k].sum(axis=0) for k in (0, 1)])
+        return (ones + alpha) / (np.bincount(t)[:, None] + 2 * alpha)
+
+    said = check.attempt("both", alone, **exercises.naive_bayes_fit())
+    assert "the first pseudo-count for both" in str(said)
+
+
 def test_every_answer_has_a_case():
     """A function that no case calls may be wrong."""
     assert untested(exercises.__file__, CASES) == []
