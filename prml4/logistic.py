@@ -24,7 +24,7 @@ from prml4.numerics.special import log_sigmoid, sigmoid, sigmoid_prime
 
 
 def log_odds(fit, Phi):
-    """a = Phi w = ln p(C1|phi) / p(C2|phi), PRML (4.87)."""
+    """a = Phi w = ln {p(C_1|phi) / p(C_0|phi)}, PRML (4.87)."""
     w, Phi = validate.prediction(_of_logistic(fit), Phi)
     return Phi @ w
 
