@@ -241,14 +241,18 @@ def row_terms(family, link, a, t):
 
 
 def pearson_residual(family, link, a, t):
-    """(t - y) / sqrt(V), y = f(a), as -(y - t) eta' / sqrt(V eta'^2).
+    """(t - y) / sqrt(V), y = f(a); for a share -(y - t) eta' / sqrt(V eta'^2).
 
     So a coin has it also where y is 1 to the last digit.
     """
     with np.errstate(all="ignore"):
-        _, slope, expected, _ = row_terms(family, link, a, t)
-        return -np.divide(
-            slope, np.sqrt(expected), out=np.zeros_like(slope), where=slope != 0
+        y = link.mean(a)
+        off, V = t - y, family.variance(y)
+        if link.likelihood:
+            _, slope, V, _ = row_terms(family, link, a, t)
+            off = -slope
+        return np.divide(
+            off, np.sqrt(V), out=np.zeros_like(off), where=off != 0
         )
 
 

@@ -348,3 +348,11 @@ def test_pearson_residuals_of_coins_beyond_the_digits_of_y():
     found = dispersion.pearson_residual(BERNOULLI, LOGIT, a, t)
     want = [*(-np.exp(a[:3] / 2)), np.exp(-22.5), 0, -np.inf]
     assert_allclose(found, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("a", [-400.0, -800.0])
+def test_pearson_residuals_where_the_square_of_the_mean_underflows(a):
+    found = dispersion.pearson_residual(
+        GAUSSIAN, LOG, np.array([a]), np.array([1.0])
+    )
+    assert found == pytest.approx(1, rel=1e-12)
