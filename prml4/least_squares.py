@@ -166,14 +166,19 @@ def limit_weights(model):
     without shrinkage.
 
     m and V are mean and covariance of x whatever its class. (D + 1, K).
+    V = L (I + R R^T) L^T, R = U diag(s) Q^T, has no large terms to cancel.
     """
     validate.fitted(model, gaussian.GaussianModel, name="model")
     K, D = model.mu.shape
-    m = model.pi @ model.mu
-    B = model.mu - m
+    m, root = model.pi @ model.mu, np.sqrt(model.pi)
     Sigma = np.broadcast_to(model.Sigma, (K, D, D))
-    V = np.tensordot(model.pi, Sigma, 1) + (model.pi * B.T) @ B
-    W = cho_solve((np.linalg.cholesky(V), True), B.T) * model.pi
+    L = np.linalg.cholesky(np.tensordot(model.pi, Sigma, 1))
+    R = solve_triangular(L, (model.mu - m).T, lower=True) * root
+    U, s, Qt = np.linalg.svd(R, full_matrices=False)
+    some = slice(K - 1)  # the last s is 0, for R root = 0
+    h = np.hypot(1, s)
+    half = (U * (s / h / h))[:, some] @ Qt[some] * root
+    W = solve_triangular(L, half, lower=True, trans="T")
     return np.vstack([model.pi - m @ W, W])
 
 

@@ -1,5 +1,6 @@
 """prml4.least_squares: regression on labels, and Fisher's discriminant."""
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -192,6 +193,28 @@ def test_the_fit_depends_on_moments_only(points, shared):
     model = (gaussian.fit_lda if shared else gaussian.fit_qda)(X, t)
     W = ls.fit(with_bias(X), t).W
     np.testing.assert_allclose(ls.limit_weights(model), W, atol=1e-13)
+
+
+@pytest.mark.parametrize("far", [1.0, 1e4, 1e8, 1e12])
+def test_limit_weights_of_classes_far_apart_keep_their_digits(far):
+    """V w_k = pi_k (mu_k - m), solved with sixty digits."""
+    pi, mu = (
+        [0.25, 0.25, 0.5],
+        far * np.array([[0.0, 1, 2], [3, -1, 1], [1, 2, 0]]),
+    )
+    Sigma = np.array([[2.0, 1, 0], [1, 3, 1], [0, 1, 1]])
+    W = ls.limit_weights(gaussian.model(pi, mu, Sigma))
+    with mpmath.workdps(60):
+        M, P = mpmath.matrix(mu.tolist()), mpmath.diag(pi)
+        m = mpmath.matrix([pi]) * M
+        B = M - mpmath.ones(3, 1) * m
+        V = mpmath.matrix(Sigma.tolist()) + B.T * P * B
+        w = mpmath.inverse(V) * B.T * P
+        want = np.array([[float(x) for x in row] for row in w.tolist()])
+        bias = [float(pi[k] - (m * w)[k]) for k in range(3)]
+    want = np.vstack([bias, want])
+    size = np.abs(want).max(axis=1, keepdims=True)
+    np.testing.assert_allclose(W / size, want / size, atol=1e-13)
 
 
 # Masking.
