@@ -89,16 +89,30 @@ def hessian(w, Phi, t, family, link=None, *, offset=0.0, weights=None):
 
 def information(w, Phi, family, link=None, *, offset=0.0, weights=None):
     """sum_n c_n V_n eta'_n^2 phi_n phi_n^T, the mean of H: cov[grad E] / s."""
-    link, a = link or family.links[0], _activations(w, Phi, offset)
+    link, a = _link(family, link), _activations(w, Phi, offset)
     _, _, expected, _ = row_terms(family, link, a, link.mean(a))
     return Phi.T @ (_counted(expected, weights)[:, None] * Phi)
 
 
 def _rows(w, Phi, t, family, link, offset):
     """E_n, (y - t) eta', V eta'^2, (y - t) eta'' of allowed targets."""
+    link = _link(family, link)
     t, a = _targets(t, len(Phi), family), _activations(w, Phi, offset)
     with np.errstate(all="ignore"):  # outside the domain E_n is infinite
-        return row_terms(family, link or family.links[0], a, t)
+        return row_terms(family, link, a, t)
+
+
+def _link(family, link):
+    """The link, the canonical one for None, or a ValueError if not offered."""
+    offered = validate.fitted(family, Family, name="family").links
+    link = offered[0] if link is None else link
+    if not any(link is each for each in offered):
+        names = ", ".join(each.name for each in offered)
+        raise ValueError(
+            f"link must be one of the {family.name} family, {names}; "
+            f"got {getattr(link, 'name', link)!r}"
+        )
+    return link
 
 
 def _activations(w, Phi, offset):
@@ -244,15 +258,8 @@ def _checked(Phi, t, family, link, offset, weights, alpha, m0):
     """Phi, t, … -> the problem, t in the family's domain; or ValueError."""
     Phi = validate.design(Phi)
     N, M = Phi.shape
-    validate.fitted(family, Family, name="family")
+    link = _link(family, link)
     t, offset = _targets(t, N, family), _offset(offset, N)
-    link = link or family.links[0]
-    if link not in family.links:
-        offered = ", ".join(each.name for each in family.links)
-        raise ValueError(
-            f"link must be one of the {family.name} family, {offered}; "
-            f"got {getattr(link, 'name', link)!r}"
-        )
     weights = validate.observation_weights(weights, N)
     alpha = validate.precisions(alpha, M)
     m0 = validate.vector_or_zeros("m0", m0, M, "column")

@@ -1262,3 +1262,16 @@ def test_errors_are_those_of_the_rows_of_the_fit():
                 errors(fit, few)
     weighted = glm.fit(Phi, t, POISSON, weights=c)
     assert len(glm.standard_errors(weighted, Phi)) == 3
+
+
+@pytest.mark.parametrize("formula", ["error", "gradient", "hessian"])
+def test_formulas_know_the_links_of_their_family(formula):
+    """A logit link made coins of the counts, whatever the family said."""
+    t, w = np.array([0.0, 1, 1, 0]), np.array([0.1, 0.2])
+    Phi = np.column_stack([np.ones(4), [-1.0, 0.5, 2, 0]])
+    with pytest.raises(ValueError, match="link must be one of the Poisson"):
+        getattr(glm, formula)(w, Phi, t, POISSON, LOGIT)
+    with pytest.raises(ValueError, match="link must be one of the Gamma"):
+        glm.information(w, Phi, GAMMA, LOGIT)
+    with pytest.raises(ValueError, match="family must be a Family"):
+        getattr(glm, formula)(w, Phi, t, "Poisson")
