@@ -296,9 +296,10 @@ def bayes_error(model):
     r = ln(pi_1 / pi_0); d = s^2 = (mu_1 - mu_0)^T Sigma^{-1} (mu_1 - mu_0).
     """
     w = sigmoid_weights(model)
-    d = float(w[1:] @ (model.mu[1] - model.mu[0]))
+    with np.errstate(over="ignore"):  # far apart: no error is left
+        d = float(w[1:] @ (model.mu[1] - model.mu[0]))
     if d == 0:  # the same cloud twice: only the prior is left
         return float(model.pi.min())
     r, s = log(model.pi[1] / model.pi[0]), sqrt(d)
-    low, high = normal_cdf((r - d / 2) / s), normal_cdf(-(r + d / 2) / s)
+    low, high = normal_cdf(r / s - s / 2), normal_cdf(-r / s - s / 2)
     return float(model.pi[0] * low + model.pi[1] * high)

@@ -663,3 +663,10 @@ def test_two_classes_far_from_zero_keep_their_digits(far):
 def test_quadratic_weights_are_of_a_model():
     with pytest.raises(ValueError, match="model must be a GaussianModel; got"):
         gaussian.quadratic_weights(np.eye(2))
+
+
+@pytest.mark.parametrize("Sigma", [1.0, 1e-10])
+def test_no_error_is_left_of_classes_as_far_apart_as_can_be(Sigma):
+    """d = s^2 overflows, and inf / inf was NaN."""
+    model = gaussian.model([0.3, 0.7], [[-1e149], [1e149]], [[Sigma]])
+    assert gaussian.bayes_error(model) == 0
