@@ -216,6 +216,7 @@ def constant_rate(eta):
 def power_rate(c, k0=0.0, power=1.0):
     """eta_k = c / (k0 + k)^power: sum = inf, sum of squares < inf if
     1/2 < power <= 1, Robbins and Monro (1951)."""
+    k0 = validate.not_negative("k0", k0)
     return lambda k: c / (k0 + k) ** power
 
 
@@ -271,8 +272,10 @@ def fit_sequential(
 def sequential_runs(Phi, t, *, rate, steps, runs, rng, w0=None):
     """w <- w - eta_k (y_n - t_n) phi_n for many walkers at once; (runs, M)."""
     _drawn(rng, rate)
-    Phi, t = np.asarray(Phi), validate.binary_targets(t, len(Phi))
-    w = np.zeros((runs, Phi.shape[1])) + (0 if w0 is None else w0)
+    Phi = validate.design(Phi)
+    t, M = validate.binary_targets(t, len(Phi)), Phi.shape[1]
+    runs, steps = validate.whole("runs", runs), validate.whole("steps", steps)
+    w = validate.vector_or_zeros("w0", w0, M, "column") + np.zeros((runs, M))
     for k in range(1, steps + 1):
         n = rng.integers(len(Phi), size=runs)
         phi = Phi[n]
@@ -294,6 +297,8 @@ def noise_floor(H, V, rate):
 
     In the eigenvectors of H: C_ij = eta V_ij / (h_i + h_j - eta h_i h_j).
     """
+    H = validate.symmetric("H", H, [np.shape(V)])
+    V = validate.symmetric("V", V, [H.shape])
     rate, (h, U) = validate.positive("rate", rate), np.linalg.eigh(H)
     if not h[0] > 1e-14 * h[-1]:
         raise ValueError(

@@ -775,3 +775,37 @@ def test_formulas_read_no_masked_and_no_complex_entries():
                 formula(w, bad, t)
         with pytest.raises(ValueError, match=f"Phi must .*{said}"):
             least_squares.error(w, bad, t)
+
+
+def test_the_noise_floor_reads_all_of_its_matrices():
+    """eigh looks at one triangle only, and did not see what the other holds."""
+    for bad, said in (
+        ([[1, 5.0], [0, 1]], "H must be symmetric"),
+        ([[1, np.nan], [0, 1]], "H must be finite"),
+        (np.eye(3), "H must have shape"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            logistic.noise_floor(np.array(bad), np.eye(2), 0.1)
+    with pytest.raises(ValueError, match="V must be symmetric"):
+        logistic.noise_floor(np.eye(2), np.array([[1, 2.0], [0, 1]]), 0.1)
+
+
+def test_walkers_and_their_rates_say_what_they_cannot_walk_on(rng):
+    t, how = [0.0, 1, 1], {"rate": logistic.constant_rate(0.1), "rng": rng}
+    for more, Phi, said in (
+        ({"steps": 1, "runs": 2}, [[1.0], [np.nan], [2]], "Phi must be finite"),
+        ({"steps": 1.5, "runs": 2}, [[1.0], [0], [2]], "steps must be a whole"),
+        ({"steps": 1, "runs": 0}, [[1.0], [0], [2]], "runs must be a whole"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            logistic.sequential_runs(Phi, t, **more, **how)
+    with pytest.raises(ValueError, match="k0 must be >= 0"):
+        logistic.power_rate(1.0, k0=-1)
+
+
+def test_formulas_with_a_prior_drop_no_imaginary_parts():
+    w, Phi, t = np.ones(2), np.eye(2), np.array([0.0, 1])
+    with pytest.raises(ValueError, match="alpha must hold real numbers"):
+        logistic.map_error(w, Phi, t, 1j)
+    with pytest.raises(ValueError, match="m0 must hold real numbers"):
+        logistic.map_gradient(w, Phi, t, 1.0, 1j)

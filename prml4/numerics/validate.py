@@ -174,7 +174,7 @@ def held(w, alpha, m0=0.0):
                 f"{name} must be one number or have shape {M}, one per "
                 f"column; got shape {np.shape(value)}"
             )
-    return w * 1.0 - m0, np.asarray(alpha, float)
+    return w * 1.0 - real("m0", m0), real("alpha", alpha)
 
 
 def vector_or_zeros(name, value, size, per):
