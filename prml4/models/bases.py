@@ -30,7 +30,9 @@ def polynomial(degree):
             for d in range(1, degree + 1)
             for c in combinations_with_replacement(range(X.shape[1]), d)
         ]
-        return np.column_stack([X[:, c].prod(axis=1) for c in which])
+        with np.errstate(over="ignore", under="ignore"):
+            Z = np.column_stack([X[:, c].prod(axis=1) for c in which])
+        return validate.finite(f"X to the power {degree}", Z)
 
     return basis
 
@@ -48,7 +50,8 @@ def gaussian(centres, scale):
                 f"got shape {X.shape}"
             )
         gap = X[:, None, :] - centres
-        return np.exp(-0.5 * np.sum((gap / scale) ** 2, axis=-1))
+        with np.errstate(over="ignore"):  # exp(-inf) = 0
+            return np.exp(-0.5 * np.sum((gap / scale) ** 2, axis=-1))
 
     return basis
 
@@ -60,7 +63,8 @@ def sigmoidal(centres, scale):
     scale = validate.positive("scale", scale)
 
     def basis(X):
-        z = (validate.points(X)[:, :, None] - centres) / scale
+        with np.errstate(over="ignore"):  # to the ends of sigma
+            z = (validate.points(X)[:, :, None] - centres) / scale
         return sigmoid(z).reshape(len(z), -1)
 
     return basis

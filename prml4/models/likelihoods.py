@@ -179,7 +179,9 @@ def honest_share(L, epsilon):
     L = ln p. The chance, given t, that the label came from p and not from a
     fair coin; sigma(+-u), u = ln{(1 - 2 epsilon) p / epsilon}.
     """
-    u = np.log1p(-2 * epsilon) - np.log(epsilon) + L
+    epsilon = validate.flip_probability(epsilon)
+    with np.errstate(divide="ignore"):  # without flips all shares are honest
+        u = np.log1p(-2 * epsilon) - np.log(epsilon) + L
     return sigmoid(u), sigmoid(-u)
 
 

@@ -10,6 +10,7 @@ Integrals are adaptive quadrature: the truth that approximations are held to.
 import numpy as np
 
 from prml4.models.covariance import log_gaussian
+from prml4.numerics import validate
 from prml4.numerics.special import log_sigmoid
 from prml4.referee import estimate
 
@@ -72,7 +73,7 @@ def _inner(over):
 
 def normal(z, mean, variance):
     """ln N(z | mean, variance), PRML (1.46)."""
-    scale = np.sqrt(variance)
+    scale = np.sqrt(validate.positive("variance", variance))
     return log_gaussian(np.expand_dims((z - mean) / scale, -1), np.log(scale))
 
 

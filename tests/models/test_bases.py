@@ -143,3 +143,15 @@ def test_centres_that_do_not_fit_are_refused():
         bases.sigmoidal(np.zeros((2, 2)), 1.0)
     with pytest.raises(ValueError, match="finite"):
         bases.sigmoidal([0.0, np.inf], 1.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_features_far_out_reach_their_limits_or_say_that_they_have_none():
+    far = np.array([-1e100, 0.0, 1e100])
+    with pytest.raises(ValueError, match="X to the power 4 must be finite"):
+        bases.polynomial(4)(far)
+    bell, step = (
+        make([0.0], 1e-300) for make in (bases.gaussian, bases.sigmoidal)
+    )
+    assert bell(far).ravel().tolist() == [0, 1, 0]
+    assert step(far).ravel().tolist() == [0, 0.5, 1]

@@ -12,6 +12,7 @@ from prml4.models.likelihoods import (
     LOGISTIC,
     PROBIT,
     flipped,
+    honest_share,
     log_likelihood,
 )
 from prml4.referee import estimate
@@ -268,3 +269,11 @@ def test_labels_of_a_likelihood_are_flipped():
         ValueError, match="likelihood must be a Likelihood; got"
     ):
         flipped("probit", 0.1)
+
+
+def test_shares_are_honest_of_a_chance_that_is_one():
+    for epsilon in (-0.1, 0.5, np.nan):
+        with pytest.raises(ValueError, match="epsilon must be one number in"):
+            honest_share(np.array([-1.0]), epsilon)
+    rho, rest = honest_share(np.array([-1.0, -800.0]), 0.0)
+    assert rho.tolist() == [1, 1] and rest.tolist() == [0, 0]

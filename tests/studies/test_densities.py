@@ -147,3 +147,9 @@ def test_an_interval_has_its_lower_end_first(over):
         densities.moments(log_f, over)
     with pytest.raises(ValueError, match="over must be"):
         densities.divergence(log_f, log_f, over)
+
+
+@pytest.mark.parametrize("variance", [-1.0, 0.0, np.nan])
+def test_a_normal_has_a_variance_above_zero(variance):
+    with pytest.raises(ValueError, match="variance must be one positive"):
+        densities.normal(np.zeros(2), 0.0, variance)
