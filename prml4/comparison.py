@@ -32,9 +32,14 @@ class ImpossibleEvent(UserWarning):
 
 def predictions(P, t):
     """P (N, K) with rows that sum to 1, P >= 0, and t (N,) in 0, ..., K - 1."""
-    P = validate.real("P", P)
-    P = validate.posteriors(np.c_[1 - P, P] if P.ndim == 1 else P)
+    P = _rows(P)
     return P, validate.labels(t, *P.shape)
+
+
+def _rows(P):
+    """P (N, K), also for P (N,), which is p(C_1|x_n)."""
+    P = validate.real("P", P)
+    return validate.posteriors(np.c_[1 - P, P] if P.ndim == 1 else P)
 
 
 def log_losses(P, t):
@@ -151,6 +156,8 @@ class Calibration(Result):
 def wilson(k, n, z=1.96):
     """The p with (k/n - p)^2 = z^2 p (1 - p) / n, both; Wilson (1927)."""
     k, n = validate.real("k", k), validate.real("n", n)
+    if np.ndim(k) and np.ndim(n) and k.shape != n.shape:
+        raise ValueError(f"n must have the shape {k.shape} of k; got {n.shape}")
     if not np.all((0 <= k) & (k <= n) & (0 < n) & (n < np.inf)):
         raise ValueError(f"k, n must obey 0 <= k <= n, n > 0; got {k}, {n}")
     z = validate.not_negative("z", z)
@@ -193,7 +200,7 @@ def shift_prior(P, old, new):
 
     For classes that are as they were, but come in new proportions.
     """
-    P, _ = predictions(P, np.zeros(len(P)))
+    P = _rows(P)
     K = P.shape[1]
     old, new = (validate.probabilities("prior", p, K) for p in (old, new))
     return _shifted(P, new / old)
@@ -211,7 +218,7 @@ def estimate_prior(P, old, *, tol=1e-10, max_iter=10_000):
     No labels are needed. A class that is absent makes it slow; one to which no
     row gives anything has q_k = 0.
     """
-    P, _ = predictions(P, np.zeros(len(P)))
+    P = _rows(P)
     old = validate.probabilities("prior", old, P.shape[1])
     tol, max_iter = validate.stopping(tol, max_iter).values()
     q = old

@@ -423,8 +423,10 @@ def deviance(k, n, y):
 
     Twice the error less that of the frequencies y_j = k_j / n_j.
     """
+    J = np.size(k)
     k, n, y = (
-        validate.real(*pair) for pair in zip("kny", (k, n, y), strict=True)
+        validate.one_each(name, value, J, "group")
+        for name, value in (("k", k), ("n", n), ("y", y))
     )
     if not np.all((0 <= k) & (k <= n) & (n > 0) & (0 <= y) & (y <= 1)):
         raise ValueError(

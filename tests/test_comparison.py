@@ -471,3 +471,12 @@ def test_what_draws_asks_for_a_generator(rng):
         for seed in (0, None, np.random.RandomState(0)):
             with pytest.raises(ValueError, match="rng must be a Generator"):
                 call(seed)
+
+
+def test_probabilities_to_shift_and_counts_for_wilson_have_a_shape():
+    for judge in (comparison.shift_prior, comparison.estimate_prior):
+        more = [[0.5, 0.5]] * (1 + (judge is comparison.shift_prior))
+        with pytest.raises(ValueError, match="P must be a matrix"):
+            judge(0.5, *more)
+    with pytest.raises(ValueError, match="n must have the shape"):
+        comparison.wilson([1, 2], [3, 4, 5])

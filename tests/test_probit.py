@@ -978,3 +978,12 @@ def test_a_deviance_of_more_successes_than_trials_is_refused():
         with pytest.raises(ValueError, match="k must lie .* y in"):
             probit.deviance(k, n, y)
     assert probit.deviance([1], [1], [0.5]) == pytest.approx(2 * np.log(2))
+
+
+@pytest.mark.parametrize("name, at", [("n", 1), ("y", 2)])
+def test_the_deviance_is_of_groups_of_one_number(name, at):
+    given = [[1.0, 2], [3.0, 4], [0.2, 0.4]]
+    for other in ([0.5], [3.0, 4, 5], 3.0):
+        wrong = [*given[:at], other, *given[at + 1 :]]
+        with pytest.raises(ValueError, match=f"{name} must have shape"):
+            probit.deviance(*wrong)
