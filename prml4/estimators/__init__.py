@@ -333,14 +333,16 @@ class BayesianLogistic(_Linear):
         self.broad = broad
 
     def _learn(self, Phi, t, weights):
-        M = Phi.shape[1]
+        M, broad = Phi.shape[1], _one("broad", self)
         options = {"weights": weights, "max_iter": self.max_iter}
         if not (isinstance(self.alpha, str) and self.alpha == "evidence"):
-            self.alpha_ = _one("alpha", self)
-            alpha = np.append(self.broad, np.full(M - 1, self.alpha_))
-            return bayes_logistic.fit(Phi, t, alpha=alpha, **options)
+            one = _one("alpha", self)
+            alpha = np.append(broad, np.full(M - 1, one))
+            fit = bayes_logistic.fit(Phi, t, alpha=alpha, **options)
+            self.alpha_ = one  # a refusal leaves the model its own
+            return fit
         groups = np.append(-1, np.zeros(M - 1, int))
-        start = np.append(self.broad, np.ones(M - 1))
+        start = np.append(broad, np.ones(M - 1))
         found = precision.maximise_evidence(
             Phi, t, groups=groups, alpha=start, **options
         )

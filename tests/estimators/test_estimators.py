@@ -309,3 +309,13 @@ def test_what_a_mask_hides_is_not_used(estimator):
     ):
         with pytest.raises(ValueError, match="must hide no entries"):
             call()
+
+
+def test_a_refused_precision_leaves_the_one_of_the_model():
+    X, y = np.array([[-1.0], [0], [1], [2]]), [0, 1, 0, 1]
+    fitted = estimators.BayesianLogistic(alpha=2.0).fit(X, y)
+    with pytest.raises(ValueError, match="alpha must be finite"):
+        fitted.set_params(alpha=1e300).fit(X, y)
+    assert fitted.alpha_ == 2.0
+    with pytest.raises(ValueError, match="broad must hold real numbers"):
+        fitted.set_params(alpha=1.0, broad="x").fit(X, y)
