@@ -254,13 +254,24 @@ def _integral(cost, joint, edges, L):
 
     To eleven digits; for 0-1 losses sum_k p_k L_kj is sum_k p_k - p_j.
     """
+    size = 1.0 if L is None else np.abs(L).max() or 1.0
 
     def f(x, i):
         p = joint(x)
-        return cost(i, p.sum() - p if L is None else p @ L)
+        return cost(i, p.sum() - p if L is None else p @ L) / size
 
-    _all_of_it(joint, edges)
-    return sum(_quad(f, ends, i) for i, ends in enumerate(pairwise(edges)))
+    def rest(x, i):
+        return joint(x).sum() - f(x, i)
+
+    def total(g):
+        ends = enumerate(pairwise(edges))
+        return sum(_quad(g, pair, i) for i, pair in ends)
+
+    risk = total(f)
+    if np.isinf(edges[[0, -1]]).all():
+        _all_of_it(total(lambda x, i: joint(x).sum()), 1e-10)
+        _all_of_it(risk + total(rest), 1e-6)  # where decisions change, kinks
+    return size * risk
 
 
 def _quad(f, ends, *more):
@@ -268,12 +279,10 @@ def _quad(f, ends, *more):
     return quad(f, *ends, args=more, epsabs=1e-13, epsrel=1e-11, limit=400)[0]
 
 
-def _all_of_it(joint, edges):
-    """A ValueError if edges from -inf to inf hide a narrow bell from `quad`."""
-    if np.isfinite(edges[0]) or np.isfinite(edges[-1]):
-        return
-    mass = sum(_quad(lambda x: joint(x).sum(), e) for e in pairwise(edges))
-    if not abs(mass - 1) < 1e-10:
+def _all_of_it(mass, tol):
+    """A ValueError if edges from -inf to inf hide a narrow bell from `quad`,
+    of probability or of the costs."""
+    if not abs(mass - 1) < tol:
         raise ValueError(
             "joint must have total probability 1 from -inf to inf; quadrature "
             f"found {mass:.12g}: put edges far out on each side of all bells"

@@ -532,3 +532,15 @@ def test_what_is_no_edge_no_loss_and_no_class_is_named():
         sep.risk([0, 1], joint, [-9, 0, 9], 1.0)
     with pytest.raises(ValueError, match="K must be a whole number"):
         sep.zero_one(2.5)
+
+
+def test_costs_that_quadrature_does_not_see_are_not_nought():
+    """All probability was found, and of the cost of the left pair nothing."""
+    mu, sigma = [-1.1266, -1.1154, -0.0765], [0.0113, 0.0236, 0.0136]
+    joint = sep.normals([0.35, 0.35, 0.3], mu, sigma)
+    with pytest.raises(ValueError, match="put edges far out"):
+        sep.bayes_risk(joint, [-np.inf, np.inf])
+    edges = [-np.inf, -1.4, -1.15, -1.1, -0.9, -0.2, 0.1, np.inf]
+    x = np.linspace(-1.4, -0.9, 200_001)
+    cost = joint(x)[:, :2].min(axis=1).sum() * (x[1] - x[0])
+    assert sep.bayes_risk(joint, edges) == pytest.approx(cost, abs=1e-8)
