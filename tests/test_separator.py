@@ -544,3 +544,12 @@ def test_costs_that_quadrature_does_not_see_are_not_nought():
     x = np.linspace(-1.4, -0.9, 200_001)
     cost = joint(x)[:, :2].min(axis=1).sum() * (x[1] - x[0])
     assert sep.bayes_risk(joint, edges) == pytest.approx(cost, abs=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e8, -1.0, 0.0])
+def test_risks_have_the_units_of_their_losses(unit):
+    """Eleven digits of any; and gains, or no losses at all, are losses too."""
+    L, edges = unit * np.array([[0.0, 3], [1, 0]]), [-np.inf, 0, np.inf]
+    exact = unit * sep.risk([0, 1], BELLS, edges, [[0.0, 3], [1, 0]])
+    found = sep.risk([0, 1], BELLS, edges, L)
+    assert found == pytest.approx(exact, rel=1e-10, abs=0)
