@@ -7,6 +7,8 @@ or raises a ValueError that says what arrived and what was expected.
     alpha    (M,)    prior precisions >= 0, from one number or one per column
 
 Nothing is modified; contiguous or strided float64 is passed on uncopied.
+Fits and predictions ask for all of it. Formulas (error, gradient, hessian, ...)
+ask for shapes and targets: of w and Phi with NaN in them they are NaN.
 """
 
 from operator import index
