@@ -186,6 +186,7 @@ def sample(rng, n, Phi, t, *, alpha, m0=None, weights=None):
 
     By importance sampling about the Laplace fit, in any number of dimensions.
     """
+    validate.fitted(rng, np.random.Generator, name="rng")
     n = validate.whole("n", n, 2)
     prior = {"alpha": alpha, "m0": m0, "weights": weights}
     q = logistic_evidence(Phi, t, **prior).posterior

@@ -202,6 +202,7 @@ def draws(rng, C, count, mean=0.0):
     its inverse, so that a singular C is welcome. This root is unique. The
     mean is one number or (N,).
     """
+    validate.fitted(rng, np.random.Generator, name="rng")
     C, count = validate.kernel_matrix(C), validate.whole("count", count, 0)
     mean = np.broadcast_to(mean, len(C)) if np.ndim(mean) == 0 else mean
     mean = validate.vector("mean", mean, len(C), "value")

@@ -91,6 +91,7 @@ class Laplace(Result):
     def draws(self, rng, n):
         """w0 + L^{-T} e with e ~ N(0, I): n rows (n, M)."""
         n = validate.whole("n", n, 0)
+        validate.fitted(rng, np.random.Generator, name="rng")
         e = rng.standard_normal((self.mode.size, n))
         return self.mode + solve(self.cholesky.T, e).T
 

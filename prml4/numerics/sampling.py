@@ -46,6 +46,7 @@ def importance(rng, n, log_f, mean, root, *, nu=7):
     T is Student's t with nu degrees of freedom about `mean`, with the scale
     matrix root root^T: its tails are longer than those of a Gaussian.
     """
+    validate.fitted(rng, np.random.Generator, name="rng")
     mean, root = validate.gaussian(mean, root)
     n, nu = validate.whole("n", n), validate.positive("nu", nu)
     M = len(mean)
@@ -86,6 +87,7 @@ def elliptical(log_l, mean, root, rng, n, *, burn=200, thin=1):
 
     Starts at the mean, forgets `burn` steps, keeps every thin-th.
     """
+    validate.fitted(rng, np.random.Generator, name="rng")
     mean, root = validate.gaussian(mean, root)
     n, burn = validate.whole("n", n, 0), validate.whole("burn", burn, 0)
     thin = validate.whole("thin", thin, 1)

@@ -47,6 +47,7 @@ class World:
 
 def draw(rng, N, theta, world):
     """x_n ~ (1 - w) N(theta, I) + w N(0, a I): X (N, D), PRML (10.209)."""
+    validate.fitted(rng, np.random.Generator, name="rng")
     theta = np.atleast_1d(validate.real("theta", theta))
     theta = validate.vector("theta", theta, theta.size, "dimension")
     N = validate.whole("N", N, 0)

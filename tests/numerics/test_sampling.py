@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from prml4 import evidence, gaussian_process, laplace
+from prml4.models.likelihoods import LOGISTIC
 from prml4.numerics import sampling
+from prml4.studies import clutter, gp_truth
 
 MEAN = np.array([0.5, -1.0])
 L = np.array([[1.2, 0.0], [-0.4, 0.7]])
@@ -239,3 +242,24 @@ def test_a_student_t_of_any_degrees_is_normalised(rng, nu):
         rng, 500, log_f, np.zeros(3), np.eye(3), nu=nu
     )
     assert sampling.log_mean(ratios).value == pytest.approx(0, abs=1e-6)
+
+
+def test_what_draws_asks_for_a_generator(rng):
+    """A seed had no attribute 'standard_normal', said an AttributeError."""
+    one, row = np.eye(1), [[1.0]]
+    q = laplace.at_mode([0.0], 0.0, row)
+    for call in (
+        lambda rng: sampling.importance(rng, 9, np.ravel, [0.0], one),
+        lambda rng: sampling.elliptical(np.sum, [0.0], one, rng, 2),
+        lambda rng: q.draws(rng, 2),
+        lambda rng: evidence.sample(rng, 200, row, [1], alpha=1.0),
+        lambda rng: gaussian_process.draws(rng, row, 2),
+        lambda rng: clutter.draw(rng, 2, [0.0], clutter.World()),
+        lambda rng: gp_truth.importance(
+            row, [1], LOGISTIC, [0.0], row, rng, 200
+        ),
+    ):
+        call(rng)
+        for seed in (3, None, np.random.RandomState(0)):
+            with pytest.raises(ValueError, match="rng must be a Generator"):
+                call(seed)
