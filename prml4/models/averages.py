@@ -231,7 +231,9 @@ def _blurred(mu, s):
     q /= total[:, None]
     r = special.mills(z)
     d1 = np.sum(q * r, axis=1)
-    d2 = np.sum(q * (special.mills_prime(z) + (r - d1[:, None]) ** 2), axis=1)
+    gap = r - d1[:, None]
+    gap[np.abs(gap) < 1e-14 * r] = 0  # all rounding, large where r is
+    d2 = np.sum(q * (special.mills_prime(z) + gap**2), axis=1)
     log_Z = middle + np.log(total) + np.where(far, given + 0.5 * s * s, 0)
     return log_Z, np.where(far, 1 - d1 / s, d1 / s), d2 / s**2
 

@@ -520,6 +520,19 @@ def test_wide_in_the_tail_against_forty_digits(mu):
         assert abs(float(d2) / ((var - s2) / mp.mpf(s2) ** 2) - 1) < 1e-14
 
 
+@pytest.mark.parametrize("log_s", [16, 20, 60, 110, 140])
+@pytest.mark.parametrize("z", [1e4, 1e9, 1e15, 1e16, 1e20, 1e40])
+def test_so_far_out_that_a_slope_is_all_rounding(log_s, z):
+    """The tilted variance is nothing beside s2: s2 d2 = -1 + O(1 / z^2). At
+    z = 1e15 and beyond it came out positive, up to 1e200."""
+    s = 10.0**log_s
+    if z < s / 2:
+        log_Z, d1, d2 = averages.logistic([-z * s, z * s], s * s, [1, 0])
+        assert log_Z == pytest.approx(-z * z / 2, rel=1e-6)
+        assert d1 * s == pytest.approx([z, -z], rel=1e-7)
+        assert d2 * s * s == pytest.approx(-1, rel=1e-7)
+
+
 def test_wide_gaussians_take_no_longer():
     """A prior variance of 1e12, twelve thousand times."""
     mu = np.linspace(-1e6, 1e6, 12000)
