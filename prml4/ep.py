@@ -131,6 +131,7 @@ def dot(x, y):
 
 def moments_on_grid(log_p, grid):
     """ln Z, mean and variance: sums of p, x p, x^2 p over an even 1-D grid."""
+    log_p, grid = validate.grid(log_p, grid)
     h, top = (grid[-1] - grid[0]) / (len(grid) - 1), np.max(log_p)
     p = np.exp(log_p - top)
     Z = p.sum()

@@ -328,6 +328,12 @@ def correction(Phi, covariance, third, fourth):
     For ln f(w) = sum_n l_n(a_n) + a quadratic in w, a = Phi w: third, fourth
     (N,) are derivatives of l_n at the mode, G = Phi A^{-1} Phi^T.
     """
+    Phi = validate.design(Phi)
+    covariance = validate.symmetric(
+        "covariance", covariance, [Phi.shape[1:] * 2]
+    )
+    third = validate.vector("third", third, len(Phi), "row of Phi")
+    fourth = validate.vector("fourth", fourth, len(Phi), "row of Phi")
     G = Phi @ covariance @ Phi.T
     d = np.diag(G)
     pairs = np.outer(d, d) * G / 8 + G**3 / 12

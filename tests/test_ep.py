@@ -429,3 +429,22 @@ def test_clutter_is_of_no_class():
     for of in (clutter.fit, clutter.adf):
         with pytest.raises(ValueError, match="fit must be of classes"):
             ep.predict(of(X, clutter.World()), X)
+
+
+@pytest.mark.parametrize(
+    "log_p, grid, said",
+    [
+        (np.zeros(3), [2, 1, 0], "grid must rise evenly"),
+        (np.zeros(3), [0, 1, 3], "grid must rise evenly"),
+        (np.zeros(3), [0, np.nan, 2], "grid must rise evenly"),
+        (np.zeros(1), [0], "grid must rise evenly"),
+        (np.zeros(3), np.zeros((3, 1)), "grid must rise evenly"),
+        (np.zeros(4), [0, 1, 2], "log_p must have shape"),
+        ([0, np.nan, 0], [0, 1, 2], "log_p must have a finite maximum"),
+        (np.full(3, -np.inf), [0, 1, 2], "log_p must have a finite maximum"),
+    ],
+)
+def test_moments_on_what_is_no_grid_are_refused(log_p, grid, said):
+    """A falling one gave ln Z = NaN, an uneven one another integral."""
+    with pytest.raises(ValueError, match=said):
+        ep.moments_on_grid(log_p, grid)

@@ -585,6 +585,17 @@ def test_correction_in_one_dimension_is_stirlings():
         assert found == pytest.approx(1 / (12 * k))
 
 
+@pytest.mark.parametrize("change", ["Phi", "covariance", "third", "fourth"])
+def test_correction_of_what_is_no_number_is_refused(change):
+    """NaN was handed through, a short vector was an error of matmul."""
+    given = {"Phi": np.ones((2, 1)), "covariance": np.eye(1)}
+    given |= {"third": np.ones(2), "fourth": np.ones(2)}
+    laplace.correction(**given)
+    for wrong in (np.full_like(given[change], np.nan), np.ones(5)):
+        with pytest.raises(ValueError, match=f"{change} must"):
+            laplace.correction(**{**given, change: wrong})
+
+
 def test_correction_in_two_dimensions_against_quadrature():
     """Poisson regression with every row forty times."""
     Phi = np.array([[1.0, -1.0], [1.0, 0.2], [1.0, 0.9], [0.3, 2.0]])

@@ -22,6 +22,7 @@ from prml4.numerics.result import Result
 
 FALL = 12.0  # e^-12 tol of the peak is nothing
 LIMITS = {1: 4096, 2: 1024, 3: 160}  # nodes in each direction, at most
+MOST = 5e7  # nodes of a lattice, about a gigabyte
 BLOCK = 2**12  # nodes worked on at once
 APART = 10.0  # deviations of q between places where modes are looked for
 LOST = 1e-7  # share of the mass on the outermost nodes of a lattice
@@ -65,11 +66,18 @@ def lattice(M, reach, step):
     """
     if M > 3:
         raise ValueError(f"M must be at most 3 for a grid; got {M}")
+    reach, step = validate.real("reach, step", [reach, step])
     if not 0 < step <= 1 <= reach < np.inf:
         raise ValueError(
             f"step, reach must obey 0 < step <= 1 <= reach; got {step}, {reach}"
         )
-    n = int(reach / step + 1e-9)
+    with np.errstate(over="ignore"):
+        n = np.floor(reach / step + 1e-9)
+    if (2 * n + 1) ** M > MOST:
+        raise ValueError(
+            f"step must leave at most {MOST:.0e} nodes; got {step} of {reach} "
+            f"in {M} directions"
+        )
     return nodes([step * np.arange(-n, n + 1)] * M)
 
 

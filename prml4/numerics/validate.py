@@ -533,6 +533,22 @@ def pseudo_counts(value):
     return np.broadcast_to(pair, (2,))
 
 
+def grid(log_p, x):
+    """ln p (S,), none NaN and one finite, over evenly rising x (S,), S > 1."""
+    x, log_p = real("grid", x), real("log_p", log_p)
+    h = np.diff(x) if x.ndim == 1 and x.size > 1 else np.zeros(1)
+    with np.errstate(invalid="ignore"):
+        if not (h.min() > 0 and np.ptp(h) <= 1e-6 * h.max()):
+            raise ValueError(
+                f"grid must rise evenly, (S,), S > 1; got shape {x.shape} with "
+                f"steps from {h.min():g} to {h.max():g}"
+            )
+    top = one_each("log_p", log_p, x.size, "node").max()
+    if not np.isfinite(top):
+        raise ValueError(f"log_p must have a finite maximum; got {top:g}")
+    return log_p, x
+
+
 def mask(observed, shape):
     """True where an entry of X is known, or None where all are."""
     if observed is None:

@@ -141,6 +141,11 @@ def test_a_lattice_names_what_it_cannot_do():
     for reach, step in ((9.0, 0.0), (9.0, 2.0), (0.5, 0.5), (np.inf, 0.5)):
         with pytest.raises(ValueError, match="step, reach must obey"):
             cubature.lattice(1, reach, step)
+    for M, step in ((1, 1e-320), (1, 1e-9), (3, 0.01)):
+        with pytest.raises(ValueError, match="step must leave at most 5e"):
+            cubature.lattice(M, 9.0, step)
+    with pytest.raises(ValueError, match="reach, step must hold real numbers"):
+        cubature.lattice(1, 9.0, "0.5")
 
 
 @pytest.mark.parametrize("M", [1, 2, 3])
