@@ -85,6 +85,7 @@ def _inverse(S0, M):
 
 def log_joint(w, Phi, t, prior, likelihood=LOGISTIC, weights=None):
     """ln p(t|w) + ln p(w) of each row of w (..., M), PRML (4.142)."""
+    validate.fitted(prior, Prior, name="prior")
     fit = log_likelihood(w, Phi, t, likelihood, weights)
     return fit + prior.log_density(w)
 
@@ -108,9 +109,9 @@ def fit(
     The prior is N(m0, S0), or N(m0, diag(1 / alpha)). Also without rows: then
     the prior comes back, and the evidence is 1.
     """
-    if np.ndim(Phi) == 2 and len(Phi) == 0 < np.shape(Phi)[1]:
-        Phi, t = validate.real("Phi", Phi), validate.binary_targets(t, 0)
-        weights = None
+    Phi = validate.real("Phi", Phi)
+    if Phi.ndim == 2 and len(Phi) == 0 < Phi.shape[1]:
+        t, weights = validate.binary_targets(t, 0), None
     else:
         Phi, t, weights = validate.two_classes(Phi, t, weights)
     p = prior(Phi.shape[1], S0=S0, alpha=alpha, m0=m0)

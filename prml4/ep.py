@@ -286,4 +286,7 @@ def _terms(likelihood, m, v, t):
 def _problem(Phi, t, alpha):
     """Phi, t, alpha of a classifier with a proper prior."""
     Phi, t, _ = validate.two_classes(Phi, t)
-    return Phi, t, validate.precisions(alpha, Phi.shape[1], proper=True)
+    alpha = validate.precisions(alpha, Phi.shape[1], proper=True)
+    with np.errstate(over="ignore"):
+        validate.finite("Phi / alpha", Phi / alpha)
+    return Phi, t, alpha

@@ -22,7 +22,7 @@ from numpy.linalg import LinAlgError
 from prml4 import laplace, logistic
 from prml4.laplace import Laplace
 from prml4.models import covariance
-from prml4.models.likelihoods import LOGISTIC
+from prml4.models.likelihoods import LOGISTIC, Likelihood
 from prml4.numerics import cubature, descent, newton, sampling, validate
 from prml4.numerics.result import Result
 from prml4.numerics.special import logsumexp
@@ -74,8 +74,9 @@ def log_volume(A):
 
 def log_gaussian(w, alpha, m0=None):
     """ln N(w|m0, diag(alpha)^{-1}), PRML (4.140); w (M,) or (S, M)."""
-    w = np.asarray(w, float)
-    d, alpha = validate.held(w, alpha, 0.0 if m0 is None else m0)
+    w, alpha = validate.real("w", w), validate.real("alpha", alpha)
+    m0 = 0.0 if m0 is None else validate.finite("m0", validate.real("m0", m0))
+    d, alpha = validate.held(w, alpha, m0)
     alpha = validate.precisions(alpha, d.shape[-1], proper=True)
     return covariance.log_gaussian(np.sqrt(alpha) * d, -np.log(alpha).sum() / 2)
 
@@ -156,6 +157,7 @@ def linear_evidence(Phi, t, *, alpha, noise):
 def log_likelihood(w, Phi, t, likelihood=LOGISTIC, weights=None):
     """ln p(t|w) = sum_n c_n ln p(t_n|w^T phi_n) of each row of w (..., M)."""
     w, Phi = validate.real("w", w), validate.real("Phi", Phi)
+    validate.fitted(likelihood, Likelihood, name="likelihood")
     t = validate.binary_targets(t, len(validate.finite("Phi", Phi)))
     c = validate.observation_weights(weights, len(t))
     a = w @ Phi.T
@@ -253,6 +255,7 @@ def dropped(evidence, log_likelihood):
 
     `log_likelihood` is ln p(D|w_ML).
     """
+    validate.fitted(evidence, Evidence, name="evidence")
     half = 0.5 * len(evidence.posterior.mode)
     constant = half * np.log(2 * np.pi)
     return Dropped(

@@ -27,6 +27,7 @@ from prml4.numerics.result import Result
 FOREIGN = 1e-7  # what C dual may miss the mean by, relative to its terms
 NEGATIVE = 1e-6  # share of the prior variance below zero that is rounding
 LEFT = 4 * np.finfo(float).eps  # share of a variance that is rounding, times N
+HUGE = 1e150  # numbers whose square is one
 TOL = 1e-6  # a gradient this small, relative to the log evidence, is zero
 
 
@@ -176,6 +177,11 @@ def _solved(C, t, extra=0.0):
         raise validate.SingularKernel(_determined(C, n, np.mean(variances)))
     left = np.min(L.diagonal() ** 2 / variances)
     b = cho_solve((L, True), t)
+    if not np.abs(b).max() < HUGE:
+        raise validate.Indefinite(
+            f"C must leave C^-1 t below {HUGE:.0e}; got variances down to "
+            f"{variances.min():.1e}: measure t in other units"
+        )
     value = -0.5 * (t @ b + len(t) * np.log(2 * np.pi))
     return L, float(left), b, float(value - np.log(L.diagonal()).sum())
 

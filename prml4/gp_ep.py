@@ -362,6 +362,7 @@ def evidence_gradient(fit):
 
     Sites and cavities may be held fixed: ln Z_EP is stationary in both.
     """
+    validate.fitted(fit, Gaussian)
     A, d = fit.root, fit.scale
     if np.all(d == 1):  # A is lower triangular
         R = linalg.mirrored(dlauum(A, lower=1)[0])

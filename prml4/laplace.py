@@ -260,6 +260,7 @@ def _judge(log_f, q):
 
 def falls(log_f, q):
     """ln f(w0) - ln f(w0 +- u_j) ~= 1/2, u_j an axis of q; (2, M)."""
+    validate.fitted(q, Laplace, name="q")
     surface = _Surface(log_f, None, None)
     steps = np.stack([q.axes.T, -q.axes.T])
     lower = [[surface.value(q.mode + u) for u in side] for side in steps]
@@ -288,7 +289,7 @@ def modes(log_f, starts, *, gradient=None, hessian=None):
     Starts that end at a saddle are passed over unless all of them do.
     """
     surface, found, refused = _Surface(log_f, gradient, hessian), [], None
-    for start in starts:
+    for start in starts if np.iterable(starts) else [starts]:
         try:
             q = _climb(surface, start)
         except NotPositiveDefinite as no_mode:
@@ -313,6 +314,7 @@ def remainder(log_f, q, *, reach=12.0, step=0.5):
     rule errs by e^{-2 pi^2 / step^2} for a Gaussian. Refused where mass is left
     at the ends.
     """
+    validate.fitted(q, Laplace, name="q")
     surface = _Surface(log_f, None, None)
     u = cubature.lattice(q.mode.size, reach, step)
     values = np.array([surface.value(w) for w in q.mode + u @ q.axes.T])

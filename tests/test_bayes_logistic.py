@@ -419,3 +419,11 @@ def test_six_classes_are_averaged_like_those_of_gaussian_processes(rng):
     draws = rng.standard_normal((20000, 5))
     drawn = averages.softmax_monte_carlo(*gaussian, draws)
     np.testing.assert_allclose(y, drawn, atol=0.01)
+
+
+def test_a_prior_that_is_none_and_a_ragged_design_are_named():
+    """'float' object has no attribute 'log_density', said an AttributeError."""
+    with pytest.raises(ValueError, match="prior must be a Prior; got float"):
+        bayes_logistic.log_joint([1.0], [[1.0]], [1], 1.0)
+    with pytest.raises(ValueError, match="Phi must be a regular array"):
+        bayes_logistic.fit([[1.0], [1.0, 2.0]], [0, 1])

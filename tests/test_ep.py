@@ -448,3 +448,13 @@ def test_moments_on_what_is_no_grid_are_refused(log_p, grid, said):
     """A falling one gave ln Z = NaN, an uneven one another integral."""
     with pytest.raises(ValueError, match=said):
         ep.moments_on_grid(log_p, grid)
+
+
+@pytest.mark.parametrize("unit, alpha", [(1.0, 1e-300), (1e100, 1e-60)])
+@pytest.mark.parametrize("run", [ep.fit, ep.adf])
+@pytest.mark.filterwarnings("error")
+def test_variances_whose_squares_are_no_numbers_are_refused(run, unit, alpha):
+    """numpy's RuntimeWarnings were the first word, and NaN met the average."""
+    Phi = unit * np.array([[1.0, 2.0], [1.0, -1.0], [1.0, 0.5]])
+    with pytest.raises(ValueError, match="Phi / alpha must be finite"):
+        run(Phi, [1, 0, 1], alpha=alpha)

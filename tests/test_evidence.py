@@ -467,3 +467,29 @@ def test_scores_need_a_number_of_parameters(M):
     for score in (evidence.aic, lambda L, M: evidence.bic(L, M, 10)):
         with pytest.raises(ValueError, match="M must be"):
             score(np.zeros(np.shape(M)), M)
+
+
+def test_a_prior_mean_of_any_kind_and_none_that_is_no_number():
+    """Objects and masked arrays that hide nothing were errors of numpy, and
+    NaN went through."""
+    Phi, t = np.array([[1.0, 0.3], [1.0, -2.0], [1.0, 1.0]]), [1, 0, 0]
+    true = evidence.brute_force(Phi, t, alpha=1.0, m0=[0.5, 0.1])
+    for m0 in (np.array([0.5, 0.1], object), np.ma.array([0.5, 0.1])):
+        assert evidence.brute_force(Phi, t, alpha=1.0, m0=m0) == true
+    for m0 in (np.nan, [0.1, np.inf], 1e200, "ab"):
+        with pytest.raises(ValueError, match="m0 must"):
+            evidence.log_gaussian([0.5, 0.1], 1.0, m0)
+
+
+def test_what_is_no_likelihood_or_no_evidence_is_named():
+    """They had no attribute 'log_p' and 'posterior'."""
+    with pytest.raises(ValueError, match="likelihood must be a Likelihood"):
+        evidence.log_likelihood([1.0], [[1.0]], [1], "logistic")
+    with pytest.raises(ValueError, match="evidence must be a Evidence; got"):
+        evidence.dropped(-3.0, -2.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_density_beyond_all_numbers_is_silent():
+    """ln N = -inf, as special functions do, without numpy's overflow."""
+    assert evidence.log_gaussian([1e200], 1.0) == -np.inf

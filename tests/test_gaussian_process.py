@@ -516,3 +516,14 @@ def test_a_number_of_draws_is_whole(rng, count):
     """2.5 was a bare TypeError."""
     with pytest.raises(ValueError, match="count must be a whole number >= 0"):
         gp.draws(rng, np.eye(2), count)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_prior_too_narrow_for_squares_is_named():
+    """t = 1 under a variance of 1e-200: (C^-1 t)^2 was infinite, with numpy's
+    RuntimeWarning as the only word."""
+    C, t = 1e-200 * np.eye(2), np.array([1.0, 0.0])
+    for run in (gp.condition, gp.log_evidence):
+        with pytest.raises(validate.Indefinite, match="below 1e[+]150"):
+            run(C, t)
+        run(1e60 * C, t)

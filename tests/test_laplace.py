@@ -702,3 +702,12 @@ def test_remainder_refuses_grids_that_see_nothing(how):
     q = laplace.at_mode(0.0, 0.0, 1.0)
     with pytest.raises(ValueError, match="0 < step <= 1 <= reach"):
         laplace.remainder(lambda w: -0.5 * float(w @ w), q, **how)
+
+
+def test_what_is_no_gaussian_and_a_start_that_is_one_number():
+    """Attributes were missed; one number was not iterable."""
+    for run in (laplace.falls, laplace.remainder):
+        with pytest.raises(ValueError, match="q must be a Laplace; got float"):
+            run(lambda w: -np.sum(w**2), 1.0)
+    (q,) = laplace.modes(lambda w: -np.sum(w**2), 3.0)
+    assert q.mode == pytest.approx(0, abs=1e-9)

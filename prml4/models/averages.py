@@ -372,7 +372,7 @@ def monte_carlo(mu, s2, draws):
 
 def _draws(draws, ndim):
     """Draws as an array of finite numbers, one at least."""
-    draws = np.asarray(draws, float)
+    draws = validate.real("draws", draws)
     if draws.ndim != ndim or not draws.size or not np.isfinite(draws).all():
         raise ValueError(
             f"draws must be finite, with {ndim} axes and one draw at least; "
@@ -394,7 +394,7 @@ def _slices(N, size):
 def softmax_plug_in(mu, C):
     """softmax(mu, 0), (N, K): no average at all."""
     del C
-    return special.softmax(_with_zero(mu))
+    return special.softmax(_with_zero(_mean(mu)))
 
 
 def softmax_pairs(mu, C):
@@ -480,7 +480,7 @@ def _for_a_grid(s, d):
 
 def _gaussians(mu, C):
     """mu (N, d) and C (N, d, d) as arrays, finite, no variance negative."""
-    mu, C = np.asarray(mu, float), np.asarray(C, float)
+    mu, C = validate.real("mu", mu), validate.real("C", C)
     if mu.ndim != 2 or C.shape != (*mu.shape, mu.shape[1]) or 0 in C.shape[1:]:
         raise ValueError(
             "mu must be (N, K - 1) and C (N, K - 1, K - 1); got shapes "
@@ -522,8 +522,14 @@ def _roots(C):
 
 def _arguments(mu, s2, t):
     """mu, s, t as flat arrays of one length, and the shape to give back."""
-    mu, s2 = validate.real("mu", mu), validate.real("s2", s2)
-    mu, s2, t = np.broadcast_arrays(mu, s2, t)
+    three = [validate.real(*x) for x in (("mu", mu), ("s2", s2), ("t", t))]
+    try:
+        mu, s2, t = np.broadcast_arrays(*three)
+    except ValueError:
+        raise ValueError(
+            "mu, s2 and t must have shapes that go together; got "
+            + ", ".join(str(x.shape) for x in three)
+        ) from None
     if not (np.all(np.isfinite(mu)) and np.all(np.isfinite(s2))):
         raise ValueError("mu and s2 must be finite; got NaN or infinity")
     _variance(s2)

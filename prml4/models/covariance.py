@@ -25,7 +25,8 @@ def log_gaussian(z, log_root=0.0):
 
     log_root is ln |L|, half of ln |Sigma|.
     """
-    half = 0.5 * np.sum(np.square(z), axis=-1)
+    with np.errstate(over="ignore"):  # beyond 1e154 deviations it is -inf
+        half = 0.5 * np.sum(np.square(z), axis=-1)
     return -half - 0.5 * np.shape(z)[-1] * np.log(2 * np.pi) - log_root
 
 
@@ -131,7 +132,8 @@ def shrink(Sigma, amount, target="diagonal", pi=None):
     T is the diagonal of Sigma, the mean of that diagonal times I (isotropic),
     or the covariance sum_k pi_k Sigma_k of all classes (pooled).
     """
-    amount = shrinkage(amount, target, shared=np.ndim(Sigma) == 2)
+    Sigma = validate.finite("Sigma", validate.real("Sigma", Sigma))
+    amount = shrinkage(amount, target, shared=Sigma.ndim == 2)
     if target == "pooled":
         pi = validate.probabilities("pi", pi, len(Sigma))
         T = np.tensordot(pi, Sigma, 1)

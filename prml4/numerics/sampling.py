@@ -48,7 +48,8 @@ def importance(rng, n, log_f, mean, root, *, nu=7):
     """
     validate.fitted(rng, np.random.Generator, name="rng")
     mean, root = validate.gaussian(mean, root)
-    n, nu = validate.whole("n", n), validate.positive("nu", nu)
+    n, nu = validate.whole("n", n), validate.freedom(nu)
+    validate.invertible("root", root)
     M = len(mean)
     g = rng.chisquare(nu, size=n) / nu
     u = rng.standard_normal((n, M)) / np.sqrt(g)[:, None]
@@ -129,7 +130,7 @@ def effective_size(draws):
     Autocorrelations are summed in pairs while a pair is positive. A column
     that never moved is worth one draw.
     """
-    x = np.asarray(draws, float)
+    x = validate.real("draws", draws)
     if x.ndim != 2 or len(x) < 2 or not np.isfinite(x).all():
         raise ValueError(
             f"draws must be finite, (n, M) with n >= 2; got shape {x.shape}"

@@ -480,6 +480,19 @@ def gaussian(mean, root):
     return finite("mean", mean), finite("root", root)
 
 
+def invertible(name, A):
+    """A square matrix itself if its determinant is not 0."""
+    if not np.isfinite(np.linalg.slogdet(A)[1]):
+        raise ValueError(f"{name} must be invertible; got determinant 0")
+    return A
+
+
+def freedom(nu):
+    """Degrees of freedom of Student's t, so many that draws are numbers."""
+    wanted = "be finite and at least 0.1"
+    return number("nu", nu, lambda nu: 0.1 <= nu < np.inf, wanted)
+
+
 def stopping(tol, max_iter):
     """When a way down ends: tol > 0 and a number of steps, as keywords."""
     most = whole("max_iter", max_iter)

@@ -51,6 +51,7 @@ def draw(rng, N, theta, world):
     theta = np.atleast_1d(validate.real("theta", theta))
     theta = validate.vector("theta", theta, theta.size, "dimension")
     N = validate.whole("N", N, 0)
+    validate.fitted(world, World, name="world")
     noise = rng.standard_normal((N, len(theta)))
     junk = rng.random((N, 1)) < world.w
     return np.where(junk, np.sqrt(world.a) * noise, theta + noise)

@@ -50,6 +50,7 @@ class GPSoftmax(Result):
     trace: tuple[float, ...]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a step too far is not taken
 def fit(C, t, K=None, *, tol=newton.ROUNDING, max_iter=200):
     """f = argmax sum_n ln y_{t_n, n} - 1/2 sum_k f_k^T C_k^{-1} f_k.
 
@@ -201,7 +202,9 @@ def _new_points(fit, c_star, c_ss):
     c_star, c_ss = validate.real("c_star", c_star), validate.real("c_ss", c_ss)
     if c_star.ndim == 2 and c_ss.ndim == 1:
         c_star, c_ss = np.stack([c_star] * K), np.stack([c_ss] * K)
-    if (c_star.ndim, c_ss.ndim, len(c_star), len(c_ss)) != (3, 2, K, K):
+    if (c_star.ndim, c_ss.ndim, *c_star.shape[:1], *c_ss.shape[:1]) != (
+        3, 2, K, K,
+    ):  # fmt: skip
         raise ValueError(
             f"c_star must have shape ({K}, {N}, M) or ({N}, M), and c_ss one "
             f"row per class; got {c_star.shape} and {c_ss.shape}"

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from prml4.models.covariance import known, log_gaussian
-from prml4.models.likelihoods import log_likelihood
+from prml4.models.likelihoods import Likelihood, log_likelihood
 from prml4.numerics import cubature, sampling, validate
 from prml4.numerics.result import Result
 from prml4.numerics.special import logsumexp
@@ -54,7 +54,14 @@ class Truth(Result):
 
 def factor(C, jitter=JITTER):
     """L with L L^T = C + jitter max(C) I, PRML (6.62) with noise."""
-    return np.linalg.cholesky(C + jitter * np.abs(C).max() * np.eye(len(C)))
+    C = validate.design(C, "C")
+    try:
+        return np.linalg.cholesky(C + jitter * np.abs(C).max() * np.eye(len(C)))
+    except np.linalg.LinAlgError:
+        raise validate.Indefinite(
+            "C + jitter max(C) I must be positive definite; got variances "
+            f"from {np.diag(C).min():.3g} to {np.diag(C).max():.3g}"
+        ) from None
 
 
 def quadrature(C, t, likelihood, *, reach=9.0, step=0.1):
@@ -63,6 +70,7 @@ def quadrature(C, t, likelihood, *, reach=9.0, step=0.1):
     Nodes must be so close that the likelihood does not fall between two: with
     a step of 1 in f ln p(t) is off by 1e-7, for CLOGLOG by 1e-4.
     """
+    validate.fitted(likelihood, Likelihood, name="likelihood")
     C = validate.kernel_matrix(C)
     _, L = known(C, len(C))
     t = validate.binary_targets(t, len(C))
@@ -86,6 +94,7 @@ def importance(C, t, likelihood, mu, Sigma, rng, draws):
 
     ln p(t) = ln mean of the weights; its error by the delta method.
     """
+    validate.fitted(likelihood, Likelihood, name="likelihood")
     C = validate.kernel_matrix(C)
     t = validate.binary_targets(t, len(C))
     Sigma = validate.symmetric("Sigma", Sigma, [C.shape])
@@ -107,6 +116,10 @@ def predictions(F, C, c_star, c_ss, likelihood):
 
     p(f_* | f) is noise-free regression: to be averaged over p(f | t).
     """
+    validate.fitted(likelihood, Likelihood, name="likelihood")
+    c_star = validate.cross(c_star, len(validate.kernel_matrix(C)))
+    c_ss = validate.variances("c_ss", c_ss, c_star.shape[1])
+    F = validate.columns(F, len(C), "F")
     L = factor(C)
     W = solve_triangular(L, c_star, lower=True)
     v = np.maximum(c_ss - np.sum(W**2, axis=0), 0)

@@ -625,3 +625,23 @@ def test_the_exact_average_of_a_probit(mu, s2):
     bell = stats.norm(mu, s2**0.5)
     true = bell.expect(stats.norm.cdf, epsabs=1e-12)
     assert averages.exact_probit(mu, s2) == pytest.approx(true, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_no_real_number_is_named():
+    """numpy dropped imaginary parts, and asked for shapes without a name."""
+    mu, C = np.zeros((1, 2)), np.eye(2)[None]
+    with pytest.raises(ValueError, match="t must be 0 or 1; got"):
+        averages.logistic(0.0, 1.0, None)
+    with pytest.raises(ValueError, match="mu, s2 and t must have shapes that"):
+        averages.quadrature(np.zeros(2), np.ones(3))
+    with pytest.raises(ValueError, match="draws must hold real numbers"):
+        averages.monte_carlo(0.0, 1.0, np.array([1j]))
+    for scheme in (averages.softmax, averages.softmax_plug_in):
+        with pytest.raises(ValueError, match="mu must hold real numbers"):
+            scheme(mu + 1j, C)
+    with pytest.raises(ValueError, match="mu must hold numbers; got NaN"):
+        averages.softmax_plug_in(mu + np.nan, C)
+    assert averages.logistic(0.3, 1.0, np.array(1, object)) == pytest.approx(
+        averages.logistic(0.3, 1.0, 1)
+    )

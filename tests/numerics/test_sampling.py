@@ -214,11 +214,19 @@ def test_some_draws_of_equal_weight_are_enough():
 
 @pytest.mark.parametrize(
     "change",
-    [{"nu": np.nan}, {"nu": None}, {"n": 2.5}, {"mean": None}, {"root": 1.0}],
+    [
+        {"nu": np.nan},
+        {"nu": None},
+        {"n": 2.5},
+        {"mean": None},
+        {"root": 1.0},
+        {"nu": 0.01},
+        {"root": np.zeros((2, 2))},
+    ],
     ids=str,
 )
 def test_a_proposal_that_is_none_is_named(rng, change):
-    """nu = NaN made draws of NaN."""
+    """nu = NaN made draws of NaN, 0.01 some of infinity; no root ln T = inf."""
     given = {"n": 9, "mean": np.zeros(2), "root": np.eye(2)} | change
     with pytest.raises(ValueError, match=f"{next(iter(change))} must"):
         sampling.importance(rng, log_f=lambda w: w[:, 0], **given)

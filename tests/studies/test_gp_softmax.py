@@ -344,3 +344,14 @@ def test_too_few_steps_are_flagged(rng):
     pull = np.linalg.solve(C, fit.mean[..., None])[..., 0]
     slope = np.abs(T - softmax(fit.mean, axis=0) - pull).max()
     assert f"gradient component of {slope:.1e}" in str(caught[0].message)
+
+
+@pytest.mark.filterwarnings("error:overflow:RuntimeWarning")
+def test_what_overflows_has_a_name_and_one_number_is_no_column():
+    """A step 1e100 long; `len() of unsized object`, said a TypeError."""
+    C = 1e100 * (np.eye(3) + 0.5)
+    with pytest.warns(newton.NotConverged):
+        gp_softmax.fit(C, [0, 1, 2])
+    found = gp_softmax.fit(np.eye(3) + 0.5, [0, 1, 2])
+    with pytest.raises(ValueError, match="c_star must have shape"):
+        gp_softmax.predict_latent(found, 0.5, 1.0)

@@ -7,6 +7,7 @@ from scipy import stats
 from prml4 import gp_ep
 from prml4.models import averages
 from prml4.models.likelihoods import CLOGLOG, LOGISTIC, PROBIT
+from prml4.numerics import validate
 from prml4.studies import gp_truth
 
 BOTH = pytest.mark.parametrize("likelihood", [PROBIT, LOGISTIC])
@@ -178,3 +179,19 @@ def test_sampling_refuses_variances_for_a_covariance(rng):
     given = np.eye(2), [0, 1], LOGISTIC, np.zeros(2)
     with pytest.raises(ValueError, match="Sigma must have shape"):
         gp_truth.importance(*given, np.ones(2), rng, 100)
+
+
+def test_what_has_no_factor_is_named():
+    """numpy's LinAlgError spoke of 'Matrix'; a foreign c_star of solve."""
+    C, q = np.eye(2), (np.zeros(2), np.eye(2))
+    with pytest.raises(validate.Indefinite, match="variances from 0 to 0"):
+        gp_truth.factor(np.zeros((2, 2)))
+    rng = np.random.default_rng(0)
+    with pytest.raises(validate.Indefinite, match="must be positive definite"):
+        gp_truth.importance(C, [0, 1], LOGISTIC, q[0], -9 * q[1], rng, 200)
+    for wrong in ({"c_star": np.ones((3, 1))}, {"F": np.ones((4, 3))}):
+        given = {"F": np.ones((4, 2)), "c_star": np.ones((2, 1))} | wrong
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must"):
+            gp_truth.predictions(C=C, c_ss=1.0, likelihood=LOGISTIC, **given)
+    with pytest.raises(ValueError, match="likelihood must be a Likelihood"):
+        gp_truth.quadrature(C, [0, 1], "logistic")
