@@ -21,6 +21,7 @@ from scipy import integrate
 EPS = float(np.finfo(float).eps)
 RATIO = 2.0  # neighbouring steps of a ladder
 NEARBY = 2.0 ** np.array([-14, -24, -34])  # noise is measured at these h / h_0
+APART = 1.0, 0.7  # times these: a step by whole last digits of f shows none
 DOUBT = 8.0  # measured noise may be too small by as much
 ROWS = (10, 20, 30, 40, 50)  # a ladder grows until rounding has won
 
@@ -231,7 +232,8 @@ def second_derivative(f, x=0.0, scale=None):
 def complex_partials(f, x):
     """D[..., i] = df/dx_i by the complex step, or None if f does not allow.
 
-    The error is what a change of x in its last digits does to the result.
+    The error is what a change of x in its last digits does to the result. It
+    knows nothing of digits that f itself has lost, as ln(1 + x^2) near 0 has.
     """
 
     def steps(at):
@@ -304,8 +306,9 @@ def _prepared(f, x, scale):
     h0 = reach / np.e  # no round number: periods must not hide
     f = cache(_tolerant(f, np.asarray(f(x), float).shape))
     with np.errstate(all="ignore"):
-        levels = [noise_level(f, x, h0 * share) for share in NEARBY]
-    measured = 4 * np.fmin.reduce(levels)
+        near = h0 * np.outer(APART, NEARBY)
+        levels = [[noise_level(f, x, h) for h in row] for row in near]
+    measured = 4 * np.fmin.reduce(np.fmax.reduce(levels))
 
     def noise(h):
         """eps |f| + eps |x| |f'|, or four measured deviations, if larger."""
