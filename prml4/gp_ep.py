@@ -256,7 +256,8 @@ def fit(
     method: "accelerated" sweeps; where that fails, a few times carefully in
     sequence, accelerated again, and else in sequence to the end. Or "parallel"
     (damping), "sequential" (damping, order), nothing else. max_iter counts
-    sweeps; they end when no cavity moves by more than tol.
+    sweeps; they end when no cavity moves by more than tol. Rounding moves them
+    by more where C is 1e9 and singular: `ep.fit` serves such weights.
     """
     C = validate.kernel_matrix(C)
     t = validate.binary_targets(t, len(C))
