@@ -21,7 +21,7 @@ from scipy import integrate
 EPS = float(np.finfo(float).eps)
 RATIO = 2.0  # neighbouring steps of a ladder
 NEARBY = 2.0 ** np.array([-14, -24, -34])  # noise is measured at these h / h_0
-APART = 1.0, 0.7  # times these: a step by whole last digits of f shows none
+APART = 1.0, 1.3  # times these: a step by whole last digits of f shows none
 DOUBT = 8.0  # measured noise may be too small by as much
 ROWS = (10, 20, 30, 40, 50)  # a ladder grows until rounding has won
 
