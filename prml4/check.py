@@ -169,7 +169,7 @@ def integral(label, of, over, *, display, library=None):
         raise ValueError(
             f"{label}: over must hold one to three pairs of ends; got {over}"
         )
-    truth = quadrature(of, over)
+    truth = quadrature(of, _point(over))
     how = "adaptive quadrature"
     return _judge("integral", label, how, truth, display, library)
 
@@ -177,7 +177,9 @@ def integral(label, of, over, *, display, library=None):
 def limit(label, of, to, *, display, library=None):
     """display = lim of(h) as h -> to (from above; +-np.inf is allowed)."""
     how = "extrapolated sequence"
-    return _judge("limit", label, how, limit_of(of, to), display, library)
+    return _judge(
+        "limit", label, how, limit_of(of, _point(to)), display, library
+    )
 
 
 def moments(label, draws, *, display, library=None, of=None):
@@ -608,6 +610,9 @@ def _same_shapes(label, sides):
 
 def _point(at):
     """A private copy, as a float array or a number."""
+    kind = np.asarray(at).dtype.kind
+    if kind not in "biufO" or np.ma.is_masked(at) or not np.size(at):
+        raise ValueError(f"a point must hold real numbers; got {at!r}")
     return np.array(at, float)[()]
 
 

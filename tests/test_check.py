@@ -692,3 +692,20 @@ def test_several_values_are_a_list(bad):
         check.each(bad)
     with pytest.raises(ValueError, match="law must have as many values"):
         check.law([0.5, 0.5], z=bad)
+
+
+@pytest.mark.parametrize(
+    "point", ["abc", [], [1j], np.array([1 + 2j]), np.ma.array([1.0], mask=1)]
+)
+def test_a_point_that_is_none_is_named(point):
+    """TypeErrors of float, and a hidden entry was taken for what it hid."""
+    with pytest.raises(ValueError, match="a point must hold real numbers"):
+        check.gradient("a", np.sum, point, display=np.ones(1))
+
+
+def test_ends_and_limits_are_real_numbers():
+    """isinf and a difference of strings did not like them."""
+    with pytest.raises(ValueError, match="a point must hold real numbers"):
+        check.limit("a", np.cos, "0", display=1.0)
+    with pytest.raises(ValueError, match="a point must hold real numbers"):
+        check.integral("a", np.cos, [("a", 1)], display=1.0)

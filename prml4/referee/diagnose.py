@@ -131,6 +131,8 @@ def _call(f, args):
 
 def _array(value):
     """Numbers as floats; NaN for anything else."""
+    if np.iscomplexobj(value):
+        return np.array(np.nan)
     try:
         return np.asarray(value, float)
     except (TypeError, ValueError):

@@ -461,3 +461,10 @@ def test_rounding_where_the_answer_vanishes_is_no_mistake():
         lambda x, b: yours(x, b) + 1e-9, right, (0.1, 0.3)
     )
     assert found[0] == "not yet"
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_complex_answer_is_no_right_one():
+    """Its imaginary part was dropped, with numpy's warning as the only word."""
+    verdict, text = diagnose.diagnose(lambda x: x**2 + 5j, lambda x: x**2, 2.0)
+    assert verdict == "not yet" and "no numbers" in text
