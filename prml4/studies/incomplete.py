@@ -66,8 +66,9 @@ def em_step(model, X, t, U):
     """r_nk = p(C_k|x_n), then n_k = sum_n r_nk and pi, mu, Sigma weighted by
     them, PRML (9.23)-(9.26); r_nk is 0 or 1 where the class is known."""
     validate.fitted(model, gaussian.GaussianModel, name="model")
-    X, K = validate.design(X, "X"), len(model.pi)
-    U = validate.columns(U, X.shape[1], "U")
+    X = validate.design(X, "X")
+    U = validate.columns(U, len(model.mu[0]), "U")
+    K = len(model.pi)
     known = np.eye(K)[validate.labels(t, len(X), K)]
     R = np.vstack([known, gaussian.predict_proba(model, U)])
     Z, n = np.vstack([X, U]), R.sum(axis=0)
