@@ -27,6 +27,7 @@ SINGULAR = 1e-12  # eigenvalues of A, scaled to |A_ii| = 1, that count as zero
 FLOOR = 1e-8  # smallest eigenvalue on the way up, relative to the largest
 SAME = 1e-3  # standard deviations between two modes that are one
 STEEPEST = 1e150  # curvature from which on a step has gone too far
+DOUBT = 5e-3  # in ln Z from differences: more is told
 LEVEL = 1e-6  # what ln f loses in one standard deviation, if next to nothing
 
 
@@ -36,6 +37,10 @@ class NotPositiveDefinite(ValueError):
 
 class NotGaussian(UserWarning):
     """One standard deviation from the mode ln f has not fallen by about 1/2."""
+
+
+class RoughDifferences(UserWarning):
+    """Differences of ln f leave A, and with it ln Z, in doubt."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,6 +232,7 @@ def _climb(surface, start):
     ended = f"where the search ended (gradient {norm(found.gradient):.1e})"
     _factor(A, error, "at a stationary point" if found.converged else ended)
     q = at_minimum(replace(found, H=A))
+    _doubted(q, error)
     # or ln f tends to a limit, which Newton's steps never reach: they go on by
     # about one standard deviation each, and only what they gain shrinks; at a
     # maximum the last one ends anywhere within rounding
@@ -240,6 +246,18 @@ def _climb(surface, start):
                 f"whole standard deviation from w = {q.mode}: it rises for ever"
             )
     return q
+
+
+def _doubted(q, error):
+    """Warn where ln Z, by -1/2 ln|A|, is known to DOUBT at best."""
+    doubt = 0.5 * np.sum(np.abs(q.covariance) * error)
+    if doubt > DOUBT:
+        warnings.warn(
+            f"differences leave ln Z in doubt by {doubt:.1g}: give gradient "
+            "and hessian, or choose units in which deviations are alike",
+            RoughDifferences,
+            stacklevel=4,
+        )
 
 
 def _judge(log_f, q):
@@ -277,7 +295,7 @@ def approximate(log_f, start, *, gradient=None, hessian=None):
 
     The mode is looked for from `start`. `log_f`, `gradient` and `hessian` are
     functions of w (M,); what is not given comes from differences, whose step
-    is that of the largest |w_j|: units 1e8 apart cost ln Z digits, to 1e-3.
+    is that of the largest |w_j|: what units far apart cost ln Z is told.
     """
     q = _climb(_Surface(log_f, gradient, hessian), start)
     _judge(log_f, q)
