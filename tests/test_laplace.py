@@ -731,3 +731,15 @@ def test_what_differences_leave_in_doubt_is_told(centre):
     q = laplace.approximate(log_f, centre + 0.3 * s, **how)
     true = np.log(2 * np.pi * s[0] * s[1]) + 0.5 * np.log(1 - 0.36)
     assert q.log_evidence == pytest.approx(true, abs=1e-9)
+
+
+def test_the_doubt_in_ln_z_is_half_a_trace():
+    """d ln|A| = tr(A^-1 dA), at worst: all terms with one sign."""
+    A = np.array([[2.0, -0.5], [-0.5, 1.0]])
+    q, error = laplace.at_mode([0.0, 0.0], 0.0, A), np.array([[3.0, 1], [1, 4]])
+    doubt = np.sum(np.abs(np.linalg.inv(A)) * error) / 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        laplace._doubted(q, 0.99 * laplace.DOUBT / doubt * error)
+    with pytest.warns(laplace.RoughDifferences):
+        laplace._doubted(q, 1.01 * laplace.DOUBT / doubt * error)
