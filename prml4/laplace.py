@@ -294,8 +294,8 @@ def approximate(log_f, start, *, gradient=None, hessian=None):
     """q = N(w0, A^{-1}), A = -grad grad ln f(w0), PRML (4.132), (4.134).
 
     The mode is looked for from `start`. `log_f`, `gradient` and `hessian` are
-    functions of w (M,); what is not given comes from differences, whose step
-    is that of the largest |w_j|: what units far apart cost ln Z is told.
+    functions of w (M,); what is not given comes from differences. Where these
+    leave ln Z in doubt, as in units far apart, a warning says by how much.
     """
     q = _climb(_Surface(log_f, gradient, hessian), start)
     _judge(log_f, q)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,6 +58,11 @@ class Campaigns(Measured):
             f"well posed. Of the former {failures(hard)} failed, of the latter "
             f"{failures(easy)}."
         )
+        if over := beaten_often(hard):
+            yield (
+                "As a whole these families failed, with more than one search "
+                f"in a hundred beaten: {'; '.join(over)}."
+            )
         yield ""
         yield from counts("What they were", hard, ODD)
         yield from counts("What came of them", hard, ENDS)
@@ -71,6 +77,16 @@ def total(places, key):
 def failures(places):
     """How many problems went wrong, or none."""
     return sum(len(place["failed"]) for _, place in places) or "none"
+
+
+def beaten_often(places):
+    """Families of which more searches are beaten than one in a hundred."""
+    found = [(f, Counter(place["counts"])) for f, place in places]
+    return [
+        f"{FAMILIES[f]} ({n['beaten']} of {n['searched']})"
+        for f, n in found
+        if 100 * n["beaten"] > n["searched"]
+    ]
 
 
 def counts(title, places, labels):

@@ -90,6 +90,8 @@ def test_convex_answers_excuse_no_beaten_search():
         counts = {"answered": 1000, "searched": searched, "beaten": 1}
         place = {"any": {"counts": counts, "failed": []}}
         assert campaigns.bad(place) == bad
+        told = [f"logistic regression (1 of {searched})"] * bad
+        assert reliable.beaten_often([("logistic", place["any"])]) == told
 
 
 def test_the_page_prints_what_is_in_the_file(monkeypatch, tmp_path):
