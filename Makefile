@@ -135,7 +135,8 @@ clean:  ## remove everything that was made
 	rm -rf _build dist .venv .make .pytest_cache .ruff_cache .hypothesis
 	rm -rf *.egg-info book/*.egg-info
 
-# uv where it can be had, since it takes seconds; pip otherwise
+# uv where it can be had, since it takes seconds; pip otherwise. Both compile
+# now, or each notebook would, where Python is told to keep no bytecode
 .venv/ok: requirements.txt pyproject.toml book/pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and \
 	  '$(PYTHON) is Python %d.%d; 3.11 or newer is needed, for example:' \
@@ -144,13 +145,13 @@ clean:  ## remove everything that was made
 	$(PYTHON) -m venv .venv
 	@$(V)/python -m pip install -q --disable-pip-version-check uv \
 	  || echo "no uv to be had: going on with pip"
-	if test -x $(V)/uv; then $(V)/uv pip install -p .venv \
+	if test -x $(V)/uv; then $(V)/uv pip install -p .venv --compile-bytecode \
 	  -r requirements.txt -e . -e book; \
 	else $(V)/python -m pip install -r requirements.txt -e . -e book; fi
 	@touch $@
 
 .venv/bench: .venv/ok benchmarks/requirements.txt
-	if test -x $(V)/uv; then $(V)/uv pip install -p .venv \
+	if test -x $(V)/uv; then $(V)/uv pip install -p .venv --compile-bytecode \
 	  -c requirements.txt -r benchmarks/requirements.txt; \
 	else $(V)/python -m pip install -c requirements.txt \
 	  -r benchmarks/requirements.txt; fi
