@@ -72,6 +72,11 @@ def em_step(model, X, t, U):
     known = np.eye(K)[validate.labels(t, len(X), K)]
     R = np.vstack([known, gaussian.predict_proba(model, U)])
     Z, n = np.vstack([X, U]), R.sum(axis=0)
+    if n.min() < np.finfo(float).tiny:
+        raise ValueError(
+            "each class must keep some of the rows; all of them have "
+            f"p(C_{n.argmin()}|x) = 0"
+        )
     mu = R.T @ Z / n[:, None]
     S = [(R[:, [k]] * (Z - m)).T @ (Z - m) for k, m in enumerate(mu)]
     Sigma = np.sum(S, axis=0) / len(Z) if model.shared else S / n[:, None, None]

@@ -170,3 +170,11 @@ def test_bad_rows_are_refused(partly, change):
     given = {"X": X, "t": t, "U": U} | change
     with pytest.raises(ValueError):
         incomplete.fit_em(**given)
+
+
+def test_a_class_that_dies_out_is_named(rng):
+    """It came as a mean that is NaN, after a warning of a division."""
+    X = rng.normal(size=(5, 2))
+    model = gaussian.model([0.5, 0.5], [[0, 0], [1e6, 1e6]], np.eye(2))
+    with pytest.raises(ValueError, match=r"all of them have p\(C_1\|x\) = 0"):
+        incomplete.fit_em(X, np.zeros(5, int), X + 0.1, start=model)
