@@ -28,6 +28,7 @@ from prml4.numerics.special import normal_cdf, normal_pdf
 MOVES = 1e-3  # a step that moves some a_n by more is not the last one
 MOST = 500  # steps: Fisher scoring converges linearly where labels are wrong
 GUESSES = 0.05, 0.2  # at epsilon, to start from
+TURNED = 6  # columns, to start with the sign of one of them changed
 
 
 # Noisy thresholds.
@@ -257,40 +258,49 @@ def _lowest(objective, t, likelihood, plain, stop):
     def rank(fit):  # a valley without end may be the lowest
         return fit.error - fit.converged * 1e-9 * (1 + fit.error)
 
-    w, far = starts(objective, t)
+    several = starts(objective, t)
     at = np.append(plain.w, 0.0), objective.Phi, t, likelihood
     falls = joint_gradient(*at, objective.weights)[-1] < 0
-    minima = [both(v, e) for e in GUESSES for v in (plain.w, w, far)]
+    minima = [both(v, e) for e in GUESSES for v in (plain.w, *several[:2])]
     best = min([plain] * (not falls) + minima, key=rank)
     if best.epsilon > 0:
-        begin = [objective.m0, w, far, 10 * w, -w]
+        begin = [objective.m0, *several]
         held = _descent(objective, t, best.likelihood, begin, stop)
         best = min(best, both(held.w, best.epsilon), key=rank)
     return best
 
 
 def starts(objective, t):
-    """Two w (M,) to start from if E(w) is not convex, the second longer.
+    """Several w (M,) to start from if E(w) is not convex.
 
-    A PROBIT of rows that count the less the farther out they are, so that none
-    hides behind the weights that it has spoilt: by 1 / h_n^2 where h_n =
-    phi_n^T S^{-1} phi_n, S = sum_n c_n phi_n phi_n^T, is beyond the mean of
-    all, as they count. A weak prior makes sure that there is one.
+    First a PROBIT of rows that count the less the farther out they are, so
+    that none hides behind the weights that it has spoilt: by 1 / h_n^2 where
+    h_n = phi_n^T S^{-1} phi_n, S = sum_n c_n phi_n phi_n^T, is beyond the mean
+    of all, as they count; then three and ten times as long, and turned round,
+    as a whole and in each of the columns that say most. Besides three times
+    the PROBIT of all rows. A weak prior makes sure of each.
     """
     size = np.abs(objective.Phi).max(axis=0)
     size[size == 0] = 1
     X, v = objective.Phi / size, objective.weights
     v = np.ones(len(X)) if v is None else v / v.mean()
-    c, zero = v, np.zeros(len(size))
+    c = v
     for _ in range(10):
         U, s, _ = np.linalg.svd(np.sqrt(c)[:, None] * X, full_matrices=False)
         leverage = np.sum(U[:, s > 1e-10 * s[0]] ** 2, axis=1) / c
         mean = np.average(leverage, weights=c)  # by v an outlier would make it
         c = v / np.clip(leverage / (mean or 1.0), 1, 1e30) ** 2
-    ridge = 1e-3 * (c @ X**2) + 1e-200
+    w, every = (_weakly(X, t, c) for c in (c, v))
+    most = np.argsort(-np.abs(w))[:TURNED]
+    turned = 3 * w * (1 - 2 * np.eye(len(w))[most])
+    return [u / size for u in (w, 3 * w, 10 * w, -w, 3 * every, *turned)]
+
+
+def _weakly(X, t, c):
+    """The PROBIT of rows that count c times, with a weak prior."""
+    zero, ridge = np.zeros(X.shape[1]), 1e-3 * (c @ X**2) + 1e-200
     some = descent.Objective(X, PROBIT.loss(t), c, ridge, zero)
-    w = newton.newtons_method(some, zero, tol=1e-3).w / size
-    return [w, 3 * w]
+    return newton.newtons_method(some, zero, tol=1e-3).w
 
 
 def _descent(objective, t, likelihood, begin, stop, scoring=False):
