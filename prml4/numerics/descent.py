@@ -212,9 +212,12 @@ def quasi_newton(problem, v0, B, *, tol=ROUNDING, max_iter=40):
         if moved is None:
             break
         s, y = moved[0] - v, moved[2] - g
-        if s @ y <= 0:  # rounding: a convex E has none
+        if s @ y > 0:
+            B = bfgs(B * (s @ y / (y @ B @ y)) if len(trace) == 1 else B, s, y)
+        elif E - moved[1] <= 1e-9 * (1 + abs(E)):  # rounding: no way on
             break
-        B = bfgs(B * (s @ y / (y @ B @ y)) if len(trace) == 1 else B, s, y)
+        else:  # E bends down: farther next time
+            B = 4 * B
         v, E, g, _ = moved
         trace.append(E)
     return Minimum(v, None, E, g, converged, tuple(trace), "quasi-newton")

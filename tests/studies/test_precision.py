@@ -162,6 +162,20 @@ def test_all_useless_columns_are_named(rng):
         precision.maximise_evidence(Phi, t, groups=[0, 1, 2])
 
 
+@pytest.mark.parametrize("alpha", [0.01, 100.0])
+def test_a_search_goes_on_where_the_evidence_bends_up(alpha):
+    """It gave up at alpha = 90, after 0 steps: there ln Z is not concave."""
+    x = np.array([1.0, 0, -2, -2, 0, -1, -1, 0, 2, 3])
+    Phi, t = data.with_bias(x), np.array([1.0, 0, 0, 0, 0, 0, 1, 1, 0, 1])
+    found = precision.maximise_evidence(Phi, t, alpha=alpha)
+    scan = [
+        bayes_logistic.fit(Phi, t, alpha=a).log_evidence
+        for a in np.geomspace(1e-3, 1e3, 61)
+    ]
+    assert found.converged
+    assert found.posterior.log_evidence > max(scan) - 1e-9
+
+
 def test_where_the_exact_evidence_may_have_no_maximum():
     """Four separable points: it rises to 1/4 as alpha tends to 0."""
     Phi = data.with_bias(np.array([-2.0, -1, 1, 2]))
