@@ -358,6 +358,18 @@ def test_shrinkage_is_a_straight_line(points, target):
         np.testing.assert_allclose(ends[k], T, atol=1e-14)
 
 
+@pytest.mark.parametrize("target", covariance.TARGETS)
+def test_units_do_not_matter_to_shrinkage(points, target):
+    """Columns of 1e120 have variances of 1e240, which need no squares."""
+    X, t = points
+    how = {"shrinkage": 0.3, "target": target}
+    want = gaussian.log_posterior(gaussian.fit_qda(X, t, **how), X)
+    far = gaussian.fit_qda(2.0**400 * X, t, **how)
+    np.testing.assert_allclose(
+        gaussian.log_posterior(far, 2.0**400 * X), want, rtol=1e-12
+    )
+
+
 def test_each_target_cures_what_it_can(rng):
     """Few rows: all three. A feature constant in a class: pooled, isotropic."""
     X = rng.standard_normal((30, 4))

@@ -132,7 +132,9 @@ def shrink(Sigma, amount, target="diagonal", pi=None):
     T is the diagonal of Sigma, the mean of that diagonal times I (isotropic),
     or the covariance sum_k pi_k Sigma_k of all classes (pooled).
     """
-    Sigma = validate.finite("Sigma", validate.real("Sigma", Sigma))
+    Sigma = validate.real("Sigma", Sigma)
+    if not np.isfinite(Sigma).all():
+        validate.finite("Sigma", Sigma)
     amount = shrinkage(amount, target, shared=Sigma.ndim == 2)
     if target == "pooled":
         pi = validate.probabilities("pi", pi, len(Sigma))

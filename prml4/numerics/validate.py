@@ -384,8 +384,13 @@ def symmetric(name, value, shapes):
 
 
 def covariance(name, value, shapes):
-    """The same, symmetric also in units of its standard deviations."""
-    value = symmetric(name, value, shapes)
+    """The same, symmetric also in units of its standard deviations.
+
+    Of columns below 1e150 it may have larger entries: no one squares them.
+    """
+    value = real(name, value)
+    top = np.abs(value).max(initial=0.0)
+    symmetric(name, value / (top if 1e150 < top < np.inf else 1.0), shapes)
     var = np.diagonal(value, axis1=-2, axis2=-1)
     size = np.sqrt(np.where(var > 0, var, 1.0))
     R = value / size[..., None] / size[..., None, :]

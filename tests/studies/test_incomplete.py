@@ -29,6 +29,23 @@ def test_missing_features_are_integrated_out(fit, rng):
     np.testing.assert_allclose(P[5:], gaussian.predict_proba(m, X[5:]))
 
 
+@pytest.mark.parametrize("fit", [gaussian.fit_lda, gaussian.fit_qda])
+def test_units_do_not_matter_to_what_is_missing(fit, rng):
+    """Columns of 1e120 have covariances of 1e240: no one squares them."""
+    X, far = rng.normal(size=(60, 3)), 2.0**400
+    t, observed = rng.integers(2, size=60), rng.random((60, 3)) < 0.6
+    P, Q = (
+        incomplete.predict_observed(fit(u * X, t), u * X, observed)
+        for u in (1.0, far)
+    )
+    np.testing.assert_allclose(Q, P, rtol=1e-10)
+    one, other = (
+        incomplete.fit_em(u * X, t, u * X[:9], start=fit(u * X, t)).model.mu
+        for u in (1.0, far)
+    )
+    np.testing.assert_allclose(other / far, one, rtol=1e-8)
+
+
 def test_nothing_observed_leaves_the_prior(rng):
     """And one feature alone is a problem with one feature."""
     m = gaussian.model([0.2, 0.8], [[0, 0], [1, 2]], [[1, 0.5], [0.5, 2]])
