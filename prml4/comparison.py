@@ -242,7 +242,7 @@ def folds(rng, t, F):
     """t -> fold (N,): each class dealt out in turn, n_k / F rows or so."""
     validate.fitted(rng, np.random.Generator, name="rng")
     t = validate.real("t", t)
-    t, _ = validate.classes(t, t.size)
+    t, _ = validate.classes(t, max(t.size, 1))
     if validate.whole("F", F, 2) > (most := np.bincount(t).min()):
         raise ValueError(
             f"F must be at most {most}, the rows of the smallest class; got {F}"

@@ -171,8 +171,10 @@ def fisher_step(w, Phi, t, family, link=None, offset=0.0):
 
 def pearson(t, y, family, weights=None):
     """X^2 = sum_n c_n (t_n - y_n)^2 / V(y_n), Pearson (1900)."""
-    t, y = np.asarray(t, float), np.asarray(y, float)
-    off, V = t - y, family.variance(y)
+    t, y = validate.real("t", t), validate.real("y", y)
+    if t.shape != y.shape:
+        raise ValueError(f"t must have the shape {y.shape} of y; got {t.shape}")
+    off, V = t - y, validate.fitted(family, Family, name="family").variance(y)
     with np.errstate(divide="ignore"):  # inf for what cannot be
         share = np.divide(off**2, V, out=np.zeros_like(y), where=off != 0)
     return float(np.sum(_counted(share, weights)))

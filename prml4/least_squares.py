@@ -19,6 +19,7 @@ from scipy.linalg import cho_solve, qr, solve_triangular
 
 from prml4 import gaussian
 from prml4.numerics import validate
+from prml4.numerics.newton import smallest_share
 from prml4.numerics.result import Result
 
 EPS = np.finfo(float).eps
@@ -263,16 +264,24 @@ def scatter(X, t):
 
 def criterion(W, S_B, S_W):
     """J(W) = Tr{(W^T S_W W)^{-1} W^T S_B W}, PRML (4.51); or (4.26)."""
-    W = np.asarray(W, float)
+    W = validate.real("W", W)
     W = W[:, None] if W.ndim == 1 else W
-    return float(np.trace(np.linalg.solve(W.T @ S_W @ W, W.T @ S_B @ W)))
+    shapes = [2 * W.shape[:1]]
+    S_B = validate.covariance("S_B", S_B, shapes)
+    within = W.T @ validate.covariance("S_W", S_W, shapes) @ W
+    if smallest_share(within) < 1e-12:
+        raise ValueError(
+            "W must hold directions of which none has width 0, or is a "
+            f"combination of others; got W^T S_W W = {within.tolist()}"
+        )
+    return float(np.trace(np.linalg.solve(within, W.T @ S_B @ W)))
 
 
 def criterion_gradient(w, S_B, S_W):
     """grad J(w) = 2 {S_B w - J(w) S_W w} / (w^T S_W w), of PRML (4.26)."""
-    w = np.asarray(w, float)
-    within = S_W @ w
-    return 2 * (S_B @ w - criterion(w, S_B, S_W) * within) / (w @ within)
+    w = validate.one_each("w", w, len(S_W), "column of S_W")
+    J, S_B, S_W = criterion(w, S_B, S_W), np.asarray(S_B), np.asarray(S_W)
+    return 2 * (S_B @ w - J * (S_W @ w)) / (w @ S_W @ w)
 
 
 def fisher_direction(X, t, *, shrinkage=0.0):

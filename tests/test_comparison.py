@@ -319,6 +319,8 @@ def test_folds_are_drawn_at_random(rng):
     for F in (1, 2.5):
         with pytest.raises(ValueError, match="F must be"):
             comparison.folds(rng, t, F)
+    with pytest.raises(ValueError, match="t must have shape"):
+        comparison.folds(rng, [], 2)
 
 
 METHODS = [

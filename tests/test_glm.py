@@ -945,6 +945,22 @@ def said(Phi, t, offset):
     return str(warned[0].message)
 
 
+@pytest.mark.parametrize(
+    "t, y, family, said",
+    [
+        (np.ma.masked_equal([1.0, 3.0], 3), [1.0, 2], POISSON, "hide no"),
+        ([1.0, 2j], [1.0, 2], POISSON, "t must hold real numbers"),
+        ([[1.0], [3]], [1.0, 2], POISSON, r"t must have the shape \(2,\) of y"),
+        (2.0, [1.0, 2], POISSON, r"t must have the shape \(2,\) of y"),
+        ([1.0, 3], [1.0, 2], None, "family must be a Family"),
+    ],
+)
+def test_pearson_of_what_is_not_one_target_per_mean(t, y, family, said):
+    """What a mask hides counted; a number served for all; other errors."""
+    with pytest.raises(ValueError, match=said):
+        glm.pearson(t, y, family)
+
+
 def test_pearson_leaves_rows_out_that_cannot_vary():
     """y = t = 0 contributes nothing; others (t - y)^2 / V."""
     t, y = np.array([0.0, 3.0]), np.array([0.0, 2.0])

@@ -388,6 +388,28 @@ def test_criterion_and_its_gradient(points, rng):
     np.testing.assert_allclose(slope, 0, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "W, S_B, S_W, said",
+    [
+        ([0, 0, 0], np.eye(3), np.eye(3), "W must hold directions"),
+        (np.ones((3, 2)), np.eye(3), np.eye(3), "W must hold directions"),
+        ([1, 2, 3], np.eye(3), np.diag([0, 0, 0]), "W must hold directions"),
+        ([1, 2], np.eye(3), np.eye(3), r"S_B must have shape \(2, 2\)"),
+        ([1, 2, 3j], np.eye(3), np.eye(3), "W must hold real numbers"),
+        ([1, 2, 3], np.eye(3), np.triu(np.ones((3, 3))), "be symmetric"),
+        ([1, 2, 3], np.ma.masked_less(np.eye(3), 1), np.eye(3), "must hide no"),
+    ],
+)
+def test_criterion_of_what_is_no_direction_or_scatter(W, S_B, S_W, said):
+    """LinAlgError, 0/0, the real part, or what a mask hides."""
+    with pytest.raises(ValueError, match=said):
+        ls.criterion(W, S_B, S_W)
+    said = "real numbers|w must have shape" if len(W) == 2 or 3j in W else said
+    if np.ndim(W) == 1:
+        with pytest.raises(ValueError, match=said):
+            ls.criterion_gradient(W, S_B, S_W)
+
+
 def test_fishers_direction_has_no_better(pair):
     """Against all directions of a hemisphere, the best of them improved.
 

@@ -693,3 +693,12 @@ def test_a_reference_is_one_of_the_classes(reference):
         for r in (1, 1.0)  # class numbers may be floats, as t is
     )
     np.testing.assert_array_equal(one, same)
+
+
+def test_weights_that_hide_an_entry_have_no_map_error(rng):
+    """What the mask hides counted; without a prior it was refused."""
+    Phi, t = rng.standard_normal((5, 2)), np.array([0, 1, 2, 0, 1])
+    W = np.ma.masked_less(rng.standard_normal((3, 2)), 9.0)
+    for formula in (softmax.map_error, softmax.map_gradient):
+        with pytest.raises(ValueError, match="w must hide no entries"):
+            formula(W, Phi, t, 1.0)

@@ -18,7 +18,7 @@ from scipy import special as scipy_special
 from scipy.special import gammaln, xlog1py, xlogy
 
 from prml4.models.likelihoods import CLOGLOG, LOGISTIC, PROBIT, Likelihood
-from prml4.numerics import special
+from prml4.numerics import special, validate
 
 TINY = np.finfo(float).tiny
 
@@ -195,7 +195,10 @@ def log_density(family, t, y, s=1.0):
     large and their sum is not. Coins and counts whose mean is at the end of
     its range are certain.
     """
-    t, y = np.asarray(t, float), np.asarray(y, float)
+    validate.fitted(family, Family, name="family")
+    t, y, s = (validate.real(*v) for v in (("t", t), ("y", y), ("s", s)))
+    if not np.all(s > 0):
+        raise ValueError(f"s must be > 0; got {s}")
     with np.errstate(divide="ignore", invalid="ignore"):
         eta, less = family.natural(y), family.half_deviance(t, y)
     certain = np.where(t == y, 0.0, np.inf)
@@ -258,7 +261,10 @@ def pearson_residual(family, link, a, t):
 
 def unit_deviance(t, y, family):
     """d = 2 ({eta t - b(eta)} at y = t, less the same at y), >= 0."""
-    return 2 * family.half_deviance(np.asarray(t, float), np.asarray(y, float))
+    validate.fitted(family, Family, name="family")
+    return 2 * family.half_deviance(
+        validate.real("t", t), validate.real("y", y)
+    )
 
 
 def side(family, link):

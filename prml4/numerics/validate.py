@@ -169,14 +169,14 @@ def arguments(w, M):
 
 def held(w, alpha, m0=0.0):
     """w - m0 and alpha of a prior: no pairs of their entries."""
-    w, M = np.asarray(w), np.shape(w)[-1:]
+    w, M = real("w", w), np.shape(w)[-1:]
     for name, value in (("alpha", alpha), ("m0", m0)):
         if np.shape(value) not in ((), M):
             raise ValueError(
                 f"{name} must be one number or have shape {M}, one per "
                 f"column; got shape {np.shape(value)}"
             )
-    return w * 1.0 - real("m0", m0), real("alpha", alpha)
+    return w - real("m0", m0), real("alpha", alpha)
 
 
 def vector_or_zeros(name, value, size, per):

@@ -85,6 +85,24 @@ def test_mean_and_variance_are_derivatives_of_b(family):
     )
 
 
+@pytest.mark.parametrize(
+    "family, t, s, said",
+    [
+        (GAMMA, 2.0, 0, "s must be > 0; got 0"),
+        (GAMMA, 2.0, -1.0, "s must be > 0; got -1"),
+        (GAMMA, 2.0, np.nan, "s must be > 0; got nan"),
+        (GAMMA, 2.0, "s", "s must hold real numbers"),
+        (GAMMA, np.ma.masked_equal([1.0, 2], 2), 1.0, "t must hide no"),
+        (GAMMA, 2j, 1.0, "t must hold real numbers"),
+        (LOG, 2.0, 1.0, "family must be a Family; got Link"),
+    ],
+)
+def test_a_density_of_what_has_none(family, t, s, said):
+    """ZeroDivisionError, NaN, AttributeError, or what a mask hides."""
+    with pytest.raises(ValueError, match=said):
+        dispersion.log_density(family, t, 1.0, s)
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
 def test_unit_deviance_is_twice_the_loss_of_log_density(family):
     """2 s {ln p(t|t) - ln p(t|y)}; for t on the boundary its limit."""
