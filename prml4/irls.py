@@ -85,12 +85,13 @@ def irls_step(w, Phi, t, *, method="qr", alpha=0.0, m0=None, weights=None):
     """
     z, r = working_response(w, Phi, t)
     M = len(w)
-    alpha = np.broadcast_to(alpha, (M,))
+    alpha = validate.precisions(alpha, M)
+    m0 = validate.vector_or_zeros("m0", m0, M, "column")
+    weights = validate.observation_weights(weights, len(r))
     held = alpha > 0
     r = r if weights is None else r * weights
     if not held.any():
         return weighted_least_squares(Phi, r, z, method)
-    m0 = np.zeros(M) if m0 is None else np.asarray(m0)
     Phi = np.vstack([Phi, np.eye(M)[held]])
     r, z = np.r_[r, alpha[held]], np.r_[z, m0[held]]
     return weighted_least_squares(Phi, r, z, method)

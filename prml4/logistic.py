@@ -210,13 +210,15 @@ class SequentialFit(Result):
 
 def constant_rate(eta):
     """eta_k = eta."""
+    eta = validate.not_negative("eta", eta)
     return lambda k: eta
 
 
 def power_rate(c, k0=0.0, power=1.0):
     """eta_k = c / (k0 + k)^power: sum = inf, sum of squares < inf if
     1/2 < power <= 1, Robbins and Monro (1951)."""
-    k0 = validate.not_negative("k0", k0)
+    given = {"c": c, "k0": k0, "power": power}
+    c, k0, power = (validate.not_negative(*v) for v in given.items())
     return lambda k: c / (k0 + k) ** power
 
 

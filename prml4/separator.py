@@ -200,8 +200,13 @@ def reject_curve(P, t):
 
 def normals(pi, mu, sigma):
     """x -> pi_k N(x|mu_k, sigma_k^2) along the last axis, PRML (1.46)."""
-    pi, mu, sigma = (np.asarray(v, float) for v in (pi, mu, sigma))
-    if not (np.all(sigma > 0) and np.all(pi >= 0) and np.isfinite(mu).all()):
+    each = zip(("pi", "mu", "sigma"), (pi, mu, sigma), strict=True)
+    pi, mu, sigma = (
+        validate.one_each(name, v, max(np.size(pi), 1), "class")
+        for name, v in each
+    )
+    whole = np.isfinite(pi + mu + sigma).all()
+    if not (np.all(sigma > 0) and np.all(pi >= 0) and whole):
         raise ValueError(
             "sigma must be > 0, pi >= 0 and mu finite; "
             f"got sigma = {sigma}, pi = {pi} and mu = {mu}"
@@ -317,6 +322,7 @@ def regions(w, basis, grid):
     grid = validate.vector("grid", grid, np.size(grid), "edge")
     if len(grid) < 2 or not np.all(np.diff(grid) > 0):
         raise ValueError(f"grid must ascend, two or more numbers; got {grid}")
+    w = validate.one_each("w", w, np.size(w), "column of (1, phi)")
     positive = discriminant(w, basis(grid)) > 0
     change = np.flatnonzero(np.diff(positive))
     left, right = grid[change], grid[change + 1]

@@ -44,6 +44,22 @@ def test_prior_and_weights_enter_as_rows(data, rng):
     np.testing.assert_allclose(fit.w, logistic.fit(Phi, t, **given).w)
 
 
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({"alpha": [1.0, np.nan, 1]}, "alpha must be finite"),
+        ({"alpha": [1.0, -2, 1]}, "alpha must be >= 0"),
+        ({"alpha": 1.0, "m0": 0.5}, r"m0 must have shape \(3,\)"),
+        ({"weights": -np.ones(60)}, "weights must be >= 0"),
+        ({"weights": np.full(60, np.nan)}, "weights must be finite"),
+    ],
+)
+def test_a_step_without_such_a_prior_or_weights(data, given, said):
+    """NaN and -2 were no prior at all, weights below 0 an underflow of r."""
+    with pytest.raises(ValueError, match=said):
+        irls.irls_step(np.zeros(3), *data, **given)
+
+
 def test_working_response_in_the_tails():
     """z = a + (t - y) / (y (1 - y)) with (1 - y) never formed."""
     Phi, t = np.array([[0.0], [3.0], [40.0], [40.0], [-1e8]]), [1, 0, 1, 0, 0]

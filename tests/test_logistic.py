@@ -801,6 +801,12 @@ def test_walkers_and_their_rates_say_what_they_cannot_walk_on(rng):
             logistic.sequential_runs(Phi, t, **more, **how)
     with pytest.raises(ValueError, match="k0 must be >= 0"):
         logistic.power_rate(1.0, k0=-1)
+    for c, power in ((np.nan, 1.0), (-1.0, 1.0), (1.0, np.nan), (1.0, "1")):
+        with pytest.raises(ValueError, match="(c|power) must"):
+            logistic.power_rate(c, power=power)
+    for eta in (np.nan, -0.1, [0.1, 0.2], None):
+        with pytest.raises(ValueError, match="eta must"):
+            logistic.constant_rate(eta)
 
 
 def test_formulas_with_a_prior_drop_no_imaginary_parts():

@@ -495,6 +495,26 @@ def test_means_are_finite():
         sep.normals([0.5, 0.5], [-1, np.nan], [1, 1])
 
 
+def test_bells_have_one_of_each(rng):
+    """They were paired, (2, 1) with (2,) to four; a mask hid nothing."""
+    for pi, mu in (([[0.5], [0.5]], [-1, 1]), ([0.5, 0.5], [-1, 1, 2])):
+        with pytest.raises(ValueError, match="must have shape"):
+            sep.normals(pi, mu, [1, 1])
+    with pytest.raises(ValueError, match="mu must hide no entries"):
+        sep.normals([0.5, 0.5], np.ma.masked_equal([-1, 1], 1), [1, 1])
+    with pytest.raises(ValueError, match="pi >= 0"):
+        sep.normals([0.5, np.inf], [-1, 1], [1, 1])
+
+
+def test_regions_are_those_of_one_discriminant():
+    """Of two rows edges came back that are none; of one row no edges."""
+    grid, x = np.linspace(-3, 3, 5), bases.polynomial(1)
+    np.testing.assert_allclose(sep.regions([-0.3, 1.0], x, grid)[0][1], 0.3)
+    for w in ([[-0.3, 1.0]], [[-0.3, 1.0], [0.3, 1.0]]):
+        with pytest.raises(ValueError, match="w must have shape"):
+            sep.regions(w, x, grid)
+
+
 @pytest.mark.parametrize("price", [1e8, 1e16, 1e20])
 def test_a_price_beyond_all_measure_shifts_by_its_logarithm(price):
     """p* is rounded to 1, whose log odds are infinite; c / d is not."""

@@ -18,6 +18,7 @@ from functools import partial
 import numpy as np
 from numpy.linalg import LinAlgError, cholesky
 
+from prml4.numerics import validate
 from prml4.numerics.newton import (
     MOVES,
     ROUNDING,
@@ -312,7 +313,8 @@ def variance_root(H):
 
 def gradient_descent(gradient, w0, *, rate, steps):
     """w <- w - rate grad E(w), PRML (3.22) with all rows; (steps + 1, M)."""
-    path = np.empty((steps + 1, len(w0)))
+    rate = validate.positive("rate", rate)
+    path = np.empty((validate.whole("steps", steps, 0) + 1, len(w0)))
     path[0] = w0
     for k in range(steps):
         path[k + 1] = path[k] - rate * gradient(path[k])

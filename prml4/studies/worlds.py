@@ -176,6 +176,7 @@ def learning_curves(learners, world, sizes, *, repeats, rng):
 
     All of them see the same samples, so that differences can be paired.
     """
+    repeats = validate.whole("repeats", repeats)
     errors = {name: np.empty((len(sizes), repeats)) for name in learners}
     for at in np.ndindex(len(sizes), repeats):
         X, t = draw(rng, world, sizes[at[0]])

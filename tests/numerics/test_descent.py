@@ -197,6 +197,11 @@ def test_gradient_descent_keeps_every_iterate():
     np.testing.assert_array_equal(
         path, [[1, 2], [0.5, 1], [0.25, 0.5], [0.125, 0.25]]
     )
+    for more in ({"rate": np.nan}, {"rate": -0.5}, {"steps": 2.5}):
+        with pytest.raises(ValueError, match=f"{next(iter(more))} must"):
+            descent.gradient_descent(
+                lambda w: w, [1.0], **({"rate": 0.5, "steps": 3} | more)
+            )
 
 
 def positive(rng, d, condition=1e3):

@@ -126,6 +126,13 @@ def test_learning_curves_share_their_samples(three):
     assert found["a"][0, 0] == first
 
 
+def test_curves_are_repeated_a_whole_number_of_times(three, rng):
+    """TypeError, and no learning at all for 0."""
+    for repeats in (0, 2.5, None):
+        with pytest.raises(ValueError, match="repeats must be a whole number"):
+            worlds.learning_curves({}, three, [8], repeats=repeats, rng=rng)
+
+
 def test_learners_are_those_of_the_chapters(three, rng):
     """LDA, its diagonal form, logistic regression with a weak prior."""
     X, t = worlds.draw(rng, three, 60)
