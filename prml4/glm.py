@@ -292,7 +292,8 @@ def _spread(given):
     """sum_n c_n (t_n - m)^2 / V(m) / sum_n c_n about the mean m.
 
     Divided by it the error counts in units that suit ROUNDING; from
-    0.01 to 100, and for coins, it does so anyway: 1. That of shares is what
+    0.01 to 100, for coins, and for counts that are more alike than Poisson's,
+    it does so anyway: 1. That of shares is what
     terms as large as their groups leave: a hundredth of sum_n c_n.
     """
     m = np.average(given.t, weights=given.weights)
@@ -303,7 +304,7 @@ def _spread(given):
     with np.errstate(all="ignore"):
         V = given.family.variance(m)
         s = np.average((given.t - m) ** 2, weights=given.weights) / V
-        s = max(float(s), 1e-8 * float(m**2 / V))
+        s = max(float(s), given.family.s or 1e-8 * float(m**2 / V))
     if not (TINY < V < np.inf and s < np.inf):
         raise ValueError(
             f"t must be of moderate size, for V({m:.1e}) = {V:.1e} in the "

@@ -961,6 +961,19 @@ def test_pearson_of_what_is_not_one_target_per_mean(t, y, family, said):
         glm.pearson(t, y, family)
 
 
+@pytest.mark.parametrize("link", POISSON.links)
+@pytest.mark.parametrize("alpha", [1e-6, 1.0, 1e5])
+@pytest.mark.parametrize("t", [[1.0], [2, 2, 2], [100.0, 100]])
+def test_counts_that_are_alike_are_fitted(link, alpha, t):
+    """In units of their spread, next to none, only rounding was left."""
+    Phi = np.column_stack([np.ones(len(t)), np.arange(len(t)) - 0.3])
+    m0 = [link.link(t[0]), 0.02]
+    fit = glm.fit(Phi, t, POISSON, link, alpha=alpha, m0=m0)
+    slope = glm.gradient(fit.w, Phi, t, POISSON, link) + alpha * (fit.w - m0)
+    assert fit.converged
+    np.testing.assert_allclose(slope, 0, atol=1e-7 * np.sqrt(1 + alpha))
+
+
 def test_pearson_leaves_rows_out_that_cannot_vary():
     """y = t = 0 contributes nothing; others (t - y)^2 / V."""
     t, y = np.array([0.0, 3.0]), np.array([0.0, 2.0])
