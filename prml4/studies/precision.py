@@ -204,9 +204,10 @@ class _Climb:
         return np.where(self.groups < 0, own, np.exp(theta)[self.groups])
 
     def within_reach(self, theta):
-        """theta, but not far from ln of what the data add to each alpha."""
+        """theta, but not far from ln of what the data add to each alpha at
+        w = 0, where all rows have curvature: at m0 it may have vanished."""
         flat = replace(self.objective, alpha=np.zeros(len(self.groups)))
-        data = self.per_group(np.diag(flat(flat.m0)[2])) / self.size
+        data = self.per_group(np.diag(flat(0 * flat.m0)[2])) / self.size
         middle = np.where(data > 0, np.log(np.maximum(data, TINY)), theta)
         near = np.clip(theta, middle - SPAN, middle + SPAN)
         return near.clip(-WIDEST, WIDEST)
@@ -222,6 +223,8 @@ class _Climb:
             w = self.last.mode - newton.newton_step(change * d, A)[0]
         # without its predictor: settle looks whether any a_n wants to move
         rough = newton.newtons_method(objective.__call__, w, tol=tol)
+        if not rough.converged:  # too far from where E is curved
+            rough = descent.descend(objective, w)
         with warnings.catch_warnings(
             category=newton.NotConverged, action="ignore"
         ):

@@ -5,7 +5,7 @@ import pytest
 
 from prml4 import bayes_logistic, check, evidence
 from prml4.models import data
-from prml4.models.likelihoods import LOGISTIC, PROBIT
+from prml4.models.likelihoods import CLOGLOG, LOGISTIC, PROBIT
 from prml4.numerics import descent, newton
 from prml4.studies import precision
 from tests.campaigns import bayes_logistic as problems
@@ -171,6 +171,23 @@ def test_a_search_goes_on_where_the_evidence_bends_up(alpha):
     scan = [
         bayes_logistic.fit(Phi, t, alpha=a).log_evidence
         for a in np.geomspace(1e-3, 1e3, 61)
+    ]
+    assert found.converged
+    assert found.posterior.log_evidence > max(scan) - 1e-9
+
+
+@pytest.mark.parametrize("likelihood", [LOGISTIC, PROBIT, CLOGLOG])
+@pytest.mark.parametrize("m0", [[-40.0, 0.0], [60.0, 0.0], [0.0, 30.0]])
+def test_a_prior_mean_far_away_is_no_place_to_begin(likelihood, m0):
+    """No row has curvature there; from 60 the search ended at a singular A."""
+    x = np.arange(-10.0, 10) / 4
+    Phi, t = data.with_bias(x), (np.arange(20) % 3 == 0) * 1.0
+    t[15:] = 1
+    how = {"m0": m0, "likelihood": likelihood}
+    found = precision.maximise_evidence(Phi, t, **how)
+    scan = [
+        bayes_logistic.fit(Phi, t, alpha=a, **how).log_evidence
+        for a in np.geomspace(1e-5, 1e5, 41)
     ]
     assert found.converged
     assert found.posterior.log_evidence > max(scan) - 1e-9
