@@ -18,7 +18,8 @@ from prml4.referee.tex import Mismatch
 from prml4.referee.values import column
 
 EPS = float(np.finfo(float).eps)
-ROWS = 10  # at most, of the tableau; the step halves from row to row
+LEAST, ROWS = 5, 10  # rows of the tableau; the step halves from row to row
+TEETH = 1e-3  # of a slope, that the error of the finest row may reach
 SLOW = 1 / 400  # of the change at two halvings that a third may leave
 ALL = 0.3  # of an integral, that its error must not reach
 BEYOND = 10.0  # what lies beyond the last nodes, at most, per what they have
@@ -27,7 +28,10 @@ NODES = {1: (321, (3.2, 3.9, 3.0)), 2: (61, (3.0, 3.0, 2.2))}
 
 
 def slope(f, x):
-    """(f'(x), error): the best entry of Richardson's tableau."""
+    """(f'(x), error): the best entry of Richardson's tableau.
+
+    But not one that finer steps deny: a long one may be a period of f.
+    """
     h = 0.1 * max(1.0, abs(x)) if abs(x) > 0.1 or x == 0 else 0.2 * abs(x)
     row, best, size, here, jumps = [], (0.0, np.inf), 0.0, f(x), []
     for _ in range(ROWS):
@@ -39,12 +43,16 @@ def slope(f, x):
             new.append(new[k] + (new[k] - old) / (4 ** (k + 1) - 1))
         if row:
             error = np.abs(new[-1] - row[-1]) + EPS * size / h
-            worst = np.max(error)
-            best = (new[-1], error) if not worst > np.max(best[1]) else best
-            if worst > 10 * np.max(best[1]):
+            off = np.abs(new[-1] - best[0]) > 10 * (error + best[1])
+            if np.any(off) or not np.max(error) > np.max(best[1]):
+                best = new[-1], error
+            if len(row) >= LEAST and np.max(error) > 10 * np.max(best[1]):
                 break
         row, h = new, h / 2
-    return best[0], np.maximum(best[1], kink(jumps[-3:], EPS * size / h))
+    noise = EPS * size / h
+    lost = (error > TEETH * np.abs(new[-1])) & (error > 1e3 * noise)
+    jump = kink(jumps[-3:], noise)
+    return best[0], np.maximum(best[1], np.where(lost, error, jump))
 
 
 def kink(jumps, noise):

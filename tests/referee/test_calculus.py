@@ -32,6 +32,22 @@ def test_a_kink_is_seen():
     assert error > 1e-3
 
 
+def test_steps_as_long_as_a_period_settle_nothing():
+    """The slope of x^2 + sin 2 pi x at 10 was 20, to the last digit."""
+
+    def wave(x):
+        return x * x + np.sin(2 * np.pi * x)
+
+    for x in (10.0, 20.0, 30.3, 100.0):
+        value, error = calculus.slope(wave, x)
+        truth = 2 * x + 2 * np.pi * np.cos(2 * np.pi * x)
+        assert abs(value - truth) <= 10 * error + 1e-12 * truth
+        assert error < 1e-8 or x == 100  # where no step is short enough
+    value, error = calculus.slope(lambda x: 0.7 * x + np.cos(0.844 * x), 151.1)
+    truth = 0.7 - 0.844 * np.sin(0.844 * 151.1)
+    assert abs(value - truth) <= 10 * error < 1e-8
+
+
 @pytest.mark.parametrize("f", [abs, lambda x: max(0.0, x)])
 def test_a_kink_in_the_middle_is_seen(f):
     """Central differences agree there: |x| had the slope 0, and no error."""
