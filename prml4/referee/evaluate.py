@@ -90,7 +90,7 @@ class Evaluator:
         self.names = {spelled(k): v for k, v in given.items() if k != "sizes"}
         self.sizes, self.start, self.origin = given.get("sizes", {}), start, {}
         self.size, self.doubts = 0.0, {}
-        self.swept, self.points = {}, {}
+        self.swept, self.points, self.begins = {}, {}, {}
 
     def ev(self, node, env):
         """The value of a tree."""
@@ -268,6 +268,8 @@ class Evaluator:
 
     def element(self, value, items, env, key):
         """value[i, j, ...], with the positions of the items."""
+        for place in enumerate(items):
+            self.begun(key, *place, env)
         at, value = [self.position(i, env) for i in items], np.asarray(value)
         if len(at) > value.ndim:
             raise Mismatch(f"{key}: {len(at)} indices for {value.shape}")
@@ -287,6 +289,16 @@ class Evaluator:
             return int(value)  # iterates, and data, count from 0
         letters = (x[1] for x in walk(item) if x[0] == "sym")
         return int(value) - self.origin.get(next(letters, ""), self.start)
+
+    def begun(self, key, axis, item, env):
+        """An axis begins at 0 or at 1: sums and numbers tell, a free n not."""
+        if item[0] in ("up", "label") or item[0] == "sym" and item[3]:
+            return
+        first = next((x[1] for x in walk(item) if x[0] == "sym"), "")
+        free = first in env.loops and first not in self.origin
+        told = self.origin.get(first, self.start)
+        if not free and self.begins.setdefault((key, axis), told) != told:
+            raise Syntax(f"{key} begins at 0 here and at {self.start} there")
 
     def _group(self, kind, nodes, separators, env):
         args = [self.ev(n, env) for n in nodes]
@@ -660,15 +672,7 @@ class Evaluator:
             yield env.at(dict(zip(letters, at, strict=True)))
 
     def holds(self, sides, relations, env):
-        """Whether a condition is true; indices against data count from 0."""
-        index = any(
-            is_letter(s) and s[1] in env.loops for a in sides for s in a
-        )
-
-        def value(n):
-            as_index = index and (is_letter(n) or n[0] == "num")
-            return self.position(n, env) if as_index else self.ev(n, env)
-
+        """Whether a condition is true."""
         if not HOLDS.keys() >= {*relations}:
             raise Syntax(f"{', '.join(relations)} is no condition")
         far = {x[1] for x in walk(sides[1:]) if x[0] == "sym"}
@@ -676,11 +680,23 @@ class Evaluator:
             sides = [sides[0][-1:], *sides[1:]]
         triples = zip(sides, relations, sides[1:], strict=False)
         return all(
-            HOLDS[r](value(x), value(y))
+            HOLDS[r](*self.compared(r, (x, y), env))
             for a, r, b in triples
             for x in a
             for y in b
         )
+
+    def compared(self, relation, pair, env):
+        """The values of both; an index equals data where it counts from 0."""
+        found = [self.ev(n, env) for n in pair]
+        data = [any(x[0] == "sym" and x[3] for x in walk(n)) for n in pair]
+        for k, n in enumerate(pair):
+            if data[1 - k] and is_letter(n) and n[1] in env.loops:
+                counted = self.position(n, env)
+                if relation not in ("=", r"\ne") and counted != found[k]:
+                    raise Syntax("an index beside data: from 0, or from 1?")
+                found[k] = counted
+        return found
 
     # -- which letters are indices, and how far they run --
 
@@ -864,8 +880,10 @@ def evaluate(tex, given, start=1, defines=()):
     chains, prose = grammar.parse(tex)
     e = Evaluator(given, start)
     for n in walk([c[0] for c in chains]):
-        if n[0] == "over" and n[4] and n[3] and n[3][0][1][0] == ("num", 0.0):
-            e.origin[n[2][0][1]] = 0
+        if n[0] == "over" and n[4] and n[3] and n[3][0][1][0][0] == "num":
+            zero = n[3][0][1][0] == ("num", 0.0)
+            letter = n[2][0][1]
+            e.origin[letter] = 0 if zero else e.origin.get(letter, start)
     told = [
         (nodes, relations)
         for nodes, relations in chains

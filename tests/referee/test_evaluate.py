@@ -164,6 +164,22 @@ def test_an_index_counts_from_where_its_sum_does():
     assert first("t_0+t_3", start=0)[0] == t[0] + t[3]
 
 
+@pytest.mark.parametrize(
+    "tex",
+    [
+        r"\sum_{n=0}^1 t_n=t_1+t_2",
+        r"t_1+t_2=\sum_{n=0}^1 t_n",
+        r"\sum_{n=0}^{N-1} t_n=\sum_{m=1}^N t_m",
+        r"\sum_{n=0}^2 t_n=\sum_{n=0}^3 t_n-t_N",
+    ],
+)
+def test_an_array_begins_at_one_place(tex):
+    """These were confirmed: its first element was t_0 here and t_1 there."""
+    with pytest.raises(Syntax, match="t begins at"):
+        first(tex)
+    assert first(r"\sum_{n=0}^{N-1} t_n=\sum_{m=1}^3 x_m")[1] == x.sum()
+
+
 def test_names_with_scripts():
     """m_hat, v_minus[n], S_aa, and one letter in two roles."""
     tex = r"\hat m+v_{-n}+S_{aa}+v"
@@ -316,3 +332,20 @@ def test_points_must_be_as_many():
 def test_delta_x_is_one_name():
     """And no product, as EP prints its changes."""
     assert value(r"1+\Delta b", Delta_b=2.0) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("tex", "truth"),
+    [
+        (r"\sum_{n\le N-1} t_n", 3.0),
+        (r"\sum_{n\ge N-1} t_n", 3.0),
+        (r"\sum_{n\ne N-2} t_n", 4 - 0.0),
+        (r"\sum_{n:\,n\le N/4} t_n", 1.0),
+        (r"\sum_n\sum_{m\le n-1} t_nt_m", (4.0**2 - 6) / 2),
+    ],
+)
+def test_a_condition_compares_what_is_printed(tex, truth):
+    """k <= n - 1 took in k = n, and n >= N - 1 left out N - 1."""
+    assert value(tex) == truth
+    with pytest.raises(Syntax, match="from 0, or from 1"):
+        value(r"\sum_{n:\,t_n<n} t_n")
