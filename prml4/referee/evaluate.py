@@ -37,7 +37,8 @@ HOLDS = {
 LINEAR = {"tr", "diag", "max", "min", "det"}  # of the terms in an argument
 PLAIN = {
     "neg": lambda a: values.mul(-1.0, a), "pow": values.power,
-    "T": values.turned, "pinv": np.linalg.pinv,
+    "T": values.turned,
+    "pinv": lambda a: column(np.linalg.pinv(values.sized(a, "A^+"))),
 }  # fmt: skip
 
 
@@ -170,7 +171,7 @@ class Evaluator:
             return self.differentiated(sym, env)
         key = f"{style}:{name}" if style else name
         if key == "bf:I" and len(items) == 1:
-            return key, np.eye(int(self.ev(items[0], env))), []
+            return key, np.eye(self.position(("up", items[0]), env)), []
         if key in values.DEFAULT and (not items or style == "cal"):
             return key, values.DEFAULT[key], items
         tail = "".join(x or "?" for x in labels)
@@ -240,6 +241,13 @@ class Evaluator:
     def _num(self, x, env):
         return x
 
+    def number(self, node, env):
+        """The value of a tree that must be a number, as an end is."""
+        value = self.ev(node, env)
+        if not values.scalar(value):
+            raise Mismatch("a number is expected at an end, or as a limit")
+        return value
+
     def _add(self, a, b, env):
         return self.added(self.ev(a, env), self.ev(b, env))
 
@@ -307,7 +315,7 @@ class Evaluator:
         if kind in (r"\|", r"\|("):
             if np.ndim(*args) == 2 and np.shape(*args)[1] > 1:
                 raise Mismatch("a matrix has several norms: name one")
-            return float(np.linalg.norm(*args))
+            return float(np.linalg.norm(values.sized(*args, "a norm")))
         return args[0] if len(args) == 1 else tuple(args)
 
     def _fn(self, name, exponent, args, env):
@@ -513,7 +521,7 @@ class Evaluator:
         return self.doubt(body, (value, 1e-9 * abs(value)))
 
     def _lim(self, var, to, sides, body, env):
-        to, letter = self.ev(to, env), var[1]
+        to, letter = self.number(to, env), var[1]
         index = letter in self.letters(body, env)
         sign = -1.0 if to == -np.inf else 1.0
 
@@ -541,7 +549,7 @@ class Evaluator:
             labels = (grammar.label(i) or "" for i in var[3])
             key = "_".join([var[1], *labels])
         old = np.asarray(self.raw(key, env), float) if var[2] == "bf" else 0.0
-        low, high = (self.ev(e, env) for e in ends)
+        low, high = (self.number(e, env) for e in ends)
 
         def f(x):
             return self.ev(body, env.put({key: x.reshape(np.shape(old))[()]}))
@@ -627,7 +635,7 @@ class Evaluator:
         bare = [h[1] for h in heads if not h[3]]
         sides, relations = condition or ([], [])
         if relations == ["="] and bare and top:
-            ends = self.ev(sides[1][0], env), self.ev(top, env)
+            ends = self.number(sides[1][0], env), self.number(top, env)
             low, high = (finite(end) for end in ends)
             if low != int(low) or high != int(high) or high - low > LONG:
                 raise Mismatch(f"a sum from {low:g} to {high:g}")
@@ -648,7 +656,10 @@ class Evaluator:
         named = members[2] if members[0] == "group" else [("num", 0.0)]
         if index and ("num", 0.0) not in named:
             raise Syntax("numbers of classes start at 0, or at 1?")
-        for v in self.ev(members, env):
+        found = self.ev(members, env)
+        if not isinstance(found, tuple | np.ndarray):
+            raise Mismatch("a sum over a number: a set is expected")
+        for v in found:
             if index:
                 yield env.at({name: int(v) + self.start})
             else:

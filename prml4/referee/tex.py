@@ -385,7 +385,7 @@ class Parser:
         t = self.tok
         if function(t):
             return self.function()
-        if t.isdigit():
+        if t.isdecimal():
             return self.post(self.number())
         if t in CLOSE:
             return self.post(self.bracket())
@@ -400,8 +400,12 @@ class Parser:
     def number(self):
         """Digits, perhaps with a decimal point."""
         t = self.next()
-        while self.tok.isdigit() or self.tok == "." and self.ahead().isdigit():
+        while (
+            self.tok.isdecimal() or self.tok == "." and self.ahead().isdecimal()
+        ):
             t += self.next()
+        if t.count(".") > 1:
+            raise Syntax(f"{t} is no number")
         return ("num", float(t))
 
     def braces(self):
@@ -479,7 +483,7 @@ class Parser:
         if not d or bottom[:1] != [d] or subscripted:
             return self.post(("mul", "/", tree(top), tree(bottom)))
         p = Parser(top[1:])
-        order = int("".join(p.limits()[1] or "1"))
+        order = whole(tree(p.limits()[1] or ["1"]))
         inside = p.toks[p.i : -1]
         body = tree(inside) if inside else self.term(bar=False)
         if inside and self.tok in ("(", "["):
@@ -629,7 +633,7 @@ class Parser:
         if text:
             self.next()
             return ("label", text)
-        number = self.tok.isdigit()
+        number = self.tok.isdecimal()
         return ("num", float(self.next())) if number else self.symbol(False)
 
     def name(self):
@@ -645,7 +649,7 @@ class Parser:
                 raise Syntax("a style or accent over several letters: over one")
             self.toks[self.i : self.i] = inner
             t = self.next()
-        text, letter = word(t), is_letter(t) or style and t.isdigit()
+        text, letter = word(t), is_letter(t) or style and t.isdecimal()
         if is_prose(t) or not (text or letter):
             raise Syntax(f"{t or 'the end'} is not understood")
         if t == r"\Delta" and (is_letter(self.tok) or self.tok in STYLES):
@@ -664,6 +668,13 @@ READERS = {
 }  # fmt: skip
 
 
+def whole(node):
+    """The order of a derivative."""
+    if node[0] != "num" or node[1] not in range(1, 10):
+        raise Syntax("the order of a derivative is a number from 1 to 9")
+    return int(node[1])
+
+
 def derivative(d, order, bottom, body):
     """The node of a derivative: its variables, one for each order."""
     variables, p = [], Parser(bottom)
@@ -672,7 +683,7 @@ def derivative(d, order, bottom, body):
             raise Syntax("a derivative is not understood")
         node, times = p.symbol(calls=False), 1
         if node[0] == "pow":
-            node, times = node[1], int(node[2][1])
+            node, times = node[1], whole(node[2])
         variables += [node] * times
     if order == 1 and variables == [variables[0]] * 2:  # d / d sigma^2
         twice = ("mul", None, ("num", 2.0), variables[0])

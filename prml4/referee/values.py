@@ -200,10 +200,18 @@ def power(a, b):
     return root
 
 
+def sized(a, what):
+    """A number, column or matrix as a matrix; an identity is of no size."""
+    if not isinstance(a, float | np.ndarray):
+        raise Mismatch(f"{what} of what has no size, as I: write I_N")
+    return np.atleast_2d(a)
+
+
 def absolute(a):
     """|x|: of a number its size, of a column its length, else |A|."""
     if scalar(a):
         return abs(a)
+    a = sized(a, "|A|")
     if a.shape[1] == 1:
         return float(np.linalg.norm(a))
     return determinant(a)
@@ -214,7 +222,7 @@ def absolute(a):
 
 def gauss(x, m, v):
     """The normal density N(x | m, v)."""
-    d = np.atleast_1d(plain(add(x, mul(-1.0, m))))
+    d = sized(add(x, mul(-1.0, m)), "N").ravel()
     v = v.c * np.eye(len(d)) if isinstance(v, Eye) else np.atleast_2d(v)
     if v.shape != (len(d), len(d)):
         raise Mismatch(f"N: covariance {v.shape} for a column of {len(d)}")
@@ -237,7 +245,7 @@ def of_matrix(f):
     """f, which refuses numbers (they count as one by one) and columns."""
 
     def inner(a):
-        return float(f(square(np.atleast_2d(a), f"{f.__name__} of")))
+        return float(f(square(sized(a, f.__name__), f"{f.__name__} of")))
 
     return inner
 
@@ -247,6 +255,7 @@ determinant = of_matrix(np.linalg.det)
 
 def diag(a):
     """The diagonal matrix of a column, the diagonal of a matrix."""
+    a = sized(a, "diag")
     return np.diag(a.ravel()) if 1 in a.shape else np.diag(a)[:, None]
 
 
@@ -267,7 +276,7 @@ BUILTIN |= {
     "tr": of_matrix(np.trace),
     "det": determinant,
     "diag": diag,
-    "rank": np.linalg.matrix_rank,
+    "rank": lambda a: np.linalg.matrix_rank(sized(a, "rank")),
     "max": extreme(max),
     "min": extreme(min),
 }

@@ -267,6 +267,18 @@ def test_a_symbol_that_the_display_defines():
         (r"\sum_{n\sim1}t_n", Syntax, "no condition"),
         (r"\min_b f(b)^3", Mismatch, "there is always more"),
         (r"\min_{b,c}(b-c)^2", Syntax, "over several variables"),
+        (r"1.5.2", Syntax, "1.5.2 is no number"),
+        (r"b²", Syntax, "not understood"),
+        (r"\frac{d^{c}}{db^{c}}b^2", Syntax, "order of a derivative"),
+        (r"\frac{d}{db^{1.5}}b^2", Syntax, "order of a derivative"),
+        (r"\operatorname{tr}\mathbf I", Mismatch, "has no size"),
+        (r"|\mathbf I|+\det\mathbf I", Mismatch, "has no size"),
+        (r"\|\mathbf I\|", Mismatch, "has no size"),
+        (r"\mathbf I^+", Mismatch, "has no size"),
+        (r"\mathbf I_{b}", Mismatch, "an index is 0.7"),
+        (r"\sum_{c\in b}c", Mismatch, "a set is expected"),
+        (r"\int_{\mathbf x}^1b\,db", Mismatch, "a number is expected"),
+        (r"\lim_{b\to\mathbf x}b", Mismatch, "a number is expected"),
     ],
 )  # fmt: skip
 def test_refusals(tex, error, says):
