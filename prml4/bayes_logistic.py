@@ -48,7 +48,7 @@ class Prior(Result):
 
 def prior(M, *, S0=None, alpha=1.0, m0=None):
     """p(w) = N(w | m0, S0), PRML (4.140); without S0 it is diag(1 / alpha)."""
-    m0 = validate.vector_or_zeros("m0", m0, M, "column")
+    m0 = validate.vector_or_zeros("m0", m0, validate.whole("M", M), "column")
     if S0 is None:
         alpha = validate.precisions(alpha, M, proper=True)
         return Prior(m0, alpha, float(np.log(alpha).sum()))

@@ -156,9 +156,10 @@ def linear_evidence(Phi, t, *, alpha, noise):
 
 def log_likelihood(w, Phi, t, likelihood=LOGISTIC, weights=None):
     """ln p(t|w) = sum_n c_n ln p(t_n|w^T phi_n) of each row of w (..., M)."""
-    w, Phi = validate.real("w", w), validate.real("Phi", Phi)
+    Phi = validate.design(Phi)
+    w = validate.arguments(w, Phi.shape[1])
     validate.fitted(likelihood, Likelihood, name="likelihood")
-    t = validate.binary_targets(t, len(validate.finite("Phi", Phi)))
+    t = validate.binary_targets(t, len(Phi))
     c = validate.observation_weights(weights, len(t))
     a = w @ Phi.T
     (terms,) = likelihood.log_p(a, t, 0)
@@ -222,11 +223,16 @@ def aic(log_likelihood, M):
 
 def _charged(log_likelihood, price, M):
     """log_likelihood - price M, numbers or one per model."""
-    L = validate.real("log_likelihood", log_likelihood)
     M = validate.finite("M", validate.real("M", M))
     if not np.all(M >= 0):
         raise ValueError(f"M must be >= 0 parameters; got {M}")
-    return validate.finite("log_likelihood", L) - price * M
+    return _known(log_likelihood) - price * M
+
+
+def _known(log_likelihood):
+    """ln p(D|w_ML), finite."""
+    L = validate.real("log_likelihood", log_likelihood)
+    return validate.finite("log_likelihood", L)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +265,7 @@ def dropped(evidence, log_likelihood):
     half = 0.5 * len(evidence.posterior.mode)
     constant = half * np.log(2 * np.pi)
     return Dropped(
-        fit=evidence.log_likelihood - log_likelihood,
+        fit=evidence.log_likelihood - _known(log_likelihood),
         prior=evidence.log_prior,
         constant=constant,
         information=evidence.log_volume - constant + half * np.log(evidence.N),

@@ -382,8 +382,9 @@ def inference(t, likelihood=LOGISTIC, *, tol=1e-5, max_iter=500):
     t = validate.binary_targets(t, np.size(t)).copy()
 
     def at(C, cavities=None):
+        targets = validate.one_each("t", t, len(C), "row of C")
         start = _prior(C, cavities)
-        found = _fit(C, t, likelihood, _plan(), tol, max_iter, start)
+        found = _fit(C, targets, likelihood, _plan(), tol, max_iter, start)
         if not found.converged:
             raise np.linalg.LinAlgError("EP did not converge")
         cavities = found.cavity_mean, found.cavity_variance

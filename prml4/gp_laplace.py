@@ -245,7 +245,8 @@ def inference(t, likelihood=LOGISTIC):
     """C -> (ln q(t), G), for `gaussian_process.optimise`; PRML 6.4.6."""
 
     def at(C):
-        found = _fit(C, t, likelihood)
+        targets = validate.one_each("t", t, len(C), "row of C")
+        found = _fit(C, targets, likelihood)
         if not found.converged:
             raise np.linalg.LinAlgError(
                 f"no mode: max |f - C g| = {found.residual:.1e}"

@@ -493,3 +493,16 @@ def test_what_is_no_likelihood_or_no_evidence_is_named():
 def test_a_density_beyond_all_numbers_is_silent():
     """ln N = -inf, as special functions do, without numpy's overflow."""
     assert evidence.log_gaussian([1e200], 1.0) == -np.inf
+
+
+def test_likelihoods_of_weights_that_do_not_suit_are_refused(rng):
+    """As are likelihoods that are no numbers, in the terms that BIC drops."""
+    Phi, t = rng.standard_normal((5, 2)), np.array([0, 1, 1, 0, 1])
+    with pytest.raises(ValueError, match=r"w must have shape \(..., 2\)"):
+        evidence.log_likelihood(np.zeros(3), Phi, t)
+    with pytest.raises(ValueError, match="Phi must be a matrix"):
+        evidence.log_likelihood(np.zeros(2), 1.0, t)
+    found = evidence.logistic_evidence(Phi, t, alpha=1.0)
+    for wrong in (np.nan, "a", None):
+        with pytest.raises(ValueError, match="log_likelihood must"):
+            evidence.dropped(found, wrong)

@@ -648,3 +648,10 @@ def test_a_fit_keeps_targets_of_its_own():
     fit = gp_ep.fit(np.eye(3), t)
     t[:] = 1 - t
     np.testing.assert_array_equal(fit.t, [0, 1, 1])
+
+
+@pytest.mark.parametrize("chapter", [gp_laplace, gp_ep])
+def test_inference_has_as_many_targets_as_points(chapter):
+    """One target for four points ended in an error of BLAS, or of NumPy."""
+    with pytest.raises(ValueError, match="one per row of C"):
+        chapter.inference([1.0])(np.eye(4))

@@ -45,12 +45,13 @@ class Likelihood:
 
     def probabilities(self, a):
         """p(t|a) for t = 0 and 1, along a new last axis."""
-        a = np.asarray(a, float)[..., None]
+        a = validate.real("a", a)[..., None]
         return np.exp(self.log_p(a, np.arange(2), 0)[0])
 
     def predictive(self, mu, s2):
         """int p(t|a) N(a|mu, s2) da for t = 0 and 1, PRML (4.151)."""
-        mu, s2 = (np.asarray(x, float)[..., None] for x in (mu, s2))
+        pair = ("mu", mu), ("s2", s2)
+        mu, s2 = (validate.real(*x)[..., None] for x in pair)
         return np.exp(np.minimum(self.average(mu, s2, np.arange(2))[0], 0))
 
     def loss(self, t, scoring=False):
@@ -179,7 +180,7 @@ def honest_share(L, epsilon):
     L = ln p. The chance, given t, that the label came from p and not from a
     fair coin; sigma(+-u), u = ln{(1 - 2 epsilon) p / epsilon}.
     """
-    epsilon = validate.flip_probability(epsilon)
+    L, epsilon = validate.real("L", L), validate.flip_probability(epsilon)
     with np.errstate(divide="ignore"):  # without flips all shares are honest
         u = np.log1p(-2 * epsilon) - np.log(epsilon) + L
     return sigmoid(u), sigmoid(-u)

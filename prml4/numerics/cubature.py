@@ -64,7 +64,7 @@ def lattice(M, reach, step):
     """Nodes z (S, M) of the trapezium rule, |z_j| <= reach: ln int f(z) dz is
     logsumexp(ln f(z)) + M ln step. For N(0, I) it errs by e^{-2 pi^2 / step^2}.
     """
-    if M > 3:
+    if validate.whole("M", M) > 3:
         raise ValueError(f"M must be at most 3 for a grid; got {M}")
     reach, step = validate.real("reach, step", [reach, step])
     if not 0 < step <= 1 <= reach < np.inf:

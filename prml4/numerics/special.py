@@ -27,9 +27,10 @@ ROOT_TWO_PI = np.sqrt(2.0 * np.pi)
 
 def _real(a):
     """The argument as a float64 array, or ValueError."""
-    a = np.asarray(a)
-    if a.dtype.kind not in "biuf":
-        raise ValueError(f"a must hold real numbers; got dtype {a.dtype}")
+    hidden, a = np.ma.is_masked(a), np.asarray(a)
+    if hidden or a.dtype.kind not in "biuf":
+        got = "a masked array" if hidden else f"dtype {a.dtype}"
+        raise ValueError(f"a must hold real numbers; got {got}")
     return a.astype(float, copy=False)
 
 

@@ -70,6 +70,8 @@ def log_factor(theta, x, world):
 
 def log_joint(theta, X, world):
     """ln p(theta) + sum_n ln f_n(theta), theta (..., D), PRML (10.211)."""
+    X, _ = validate.design(X, "X"), validate.fitted(world, World, name="world")
+    theta = validate.arguments(theta, X.shape[1])
     prior = log_gauss(theta, 0.0, world.b)
     return prior + sum(log_factor(theta, x, world) for x in X)
 
@@ -177,9 +179,18 @@ def log_evidence(tau, nu, X, world):
     return float(total + np.sum(log_Z - log_integral(m_c, v_c, tau, nu)))
 
 
+def _sites(tau, nu, X, world):
+    """tau (N,), nu (N, D) and X (N, D) as arrays of finite numbers."""
+    X, _ = validate.design(X, "X"), validate.fitted(world, World, name="world")
+    tau = validate.vector("tau", tau, len(X), "row of X")
+    nu = validate.columns(nu, X.shape[1], "nu")
+    validate.vector("nu", nu[:, 0], len(X), "row of X")
+    return tau, nu, X
+
+
 def _tilted(tau, nu, X, world):
     """m_c, v_c, ln Z, m_t, v_t of all sites, or a ValueError."""
-    found = []
+    found, (tau, nu, X) = [], _sites(tau, nu, X, world)
     for n, x in enumerate(X):
         m_c, v_c = cavity(n, tau, nu, world)
         if not v_c > 0:
@@ -198,8 +209,8 @@ def evidence_gradient(tau, nu, X, world):
     The latter is sum_{n != k} {E_n - E} theta; E_n is the tilted mean, E that
     of q. Both vanish where EP stops. Minka (2001).
     """
-    m, v = posterior(tau, nu, world)
     _, _, _, m_t, v_t = _tilted(tau, nu, X, world)
+    m, v = posterior(tau, nu, world)
     first = m_t - m
     second = len(m) * (v_t - v) + dot(m_t, m_t) - m @ m
     return (second - second.sum()) / 2, first.sum(axis=0) - first

@@ -55,6 +55,8 @@ class Truth(Result):
 def factor(C, jitter=JITTER):
     """L with L L^T = C + jitter max(C) I, PRML (6.62) with noise."""
     C = validate.design(C, "C")
+    C = validate.symmetric("C", C, [(len(C), len(C))])
+    jitter = validate.not_negative("jitter", jitter)
     try:
         return np.linalg.cholesky(C + jitter * np.abs(C).max() * np.eye(len(C)))
     except np.linalg.LinAlgError:

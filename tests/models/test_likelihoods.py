@@ -277,3 +277,13 @@ def test_shares_are_honest_of_a_chance_that_is_one():
             honest_share(np.array([-1.0]), epsilon)
     rho, rest = honest_share(np.array([-1.0, -800.0]), 0.0)
     assert rho.tolist() == [1, 1] and rest.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("a", [np.ma.array([0.5, 2], mask=[0, 1]), "0.3", 1j])
+def test_what_is_no_number_has_no_probability(a):
+    """A hidden entry was taken for seen, and text for a number."""
+    for call in (LOGISTIC.probabilities, lambda x: LOGISTIC.predictive(x, 1)):
+        with pytest.raises(ValueError, match=r"(a|mu) must (hold|hide)"):
+            call(a)
+    with pytest.raises(ValueError, match="L must h"):
+        honest_share(a, 0.1)

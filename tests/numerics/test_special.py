@@ -440,3 +440,9 @@ def test_no_classes_are_refused_by_name(name, a):
     """The sum over no class has no largest term."""
     with pytest.raises(ValueError, match="a must have entries there"):
         getattr(special, name)(a)
+
+
+def test_what_is_hidden_is_not_computed_with():
+    """The mask was dropped without a word."""
+    with pytest.raises(ValueError, match="got a masked array"):
+        special.sigmoid(np.ma.array([0.5, 2.0], mask=[0, 1]))

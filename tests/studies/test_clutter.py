@@ -449,3 +449,18 @@ def test_a_world_counts_in_double_precision(X, kind):
     plain = clutter.World(**{name: float(v) for name, v in given.items()})
     q, p = clutter.adf(X, clutter.World(**given)), clutter.adf(X, plain)
     assert q.log_evidence == p.log_evidence and q.S == p.S
+
+
+def test_sites_suit_the_observations(rng):
+    """Sites of other shapes, NaN and a world that is none had no name."""
+    X, world = rng.standard_normal((4, 2)), clutter.World()
+    tau, nu = np.zeros(4), np.zeros((4, 2))
+    wrong = [(tau[:3], nu, X), (tau, nu[:3], X), (tau, nu, X * np.nan)]
+    for call in (clutter.log_evidence, clutter.evidence_gradient):
+        for sites in wrong:
+            with pytest.raises(ValueError, match="(tau|nu|X) must"):
+                call(*sites, world)
+        with pytest.raises(ValueError, match="world must"):
+            call(tau, nu, X, None)
+    with pytest.raises(ValueError, match="w must have shape"):
+        clutter.log_joint(np.zeros(3), X, world)
