@@ -302,9 +302,16 @@ class Evaluator:
         """An axis begins at 0 or at 1: sums and numbers tell, a free n not."""
         if item[0] in ("up", "label") or item[0] == "sym" and item[3]:
             return
-        first = next((x[1] for x in walk(item) if x[0] == "sym"), "")
+        first, *rest = [x[1] for x in walk(item) if x[0] == "sym"] or [""]
         free = first in env.loops and first not in self.origin
         told = self.origin.get(first, self.start)
+        others = {
+            self.origin.get(x, self.start) for x in rest if x in env.loops
+        }
+        if not told and any(others):  # a_{k+n}, where a_{n+k} begins as a_n
+            raise Syntax(
+                f"{key} begins at 0 with {first} and later with others"
+            )
         if not free and self.begins.setdefault((key, axis), told) != told:
             raise Syntax(f"{key} begins at 0 here and at {self.start} there")
 

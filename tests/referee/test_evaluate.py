@@ -178,6 +178,10 @@ def test_an_array_begins_at_one_place(tex):
     with pytest.raises(Syntax, match="t begins at"):
         first(tex)
     assert first(r"\sum_{n=0}^{N-1} t_n=\sum_{m=1}^3 x_m")[1] == x.sum()
+    both = r"\sum_{n=1}^2\sum_{k=0}^1"
+    assert value(rf"{both} t_{{n+k}}") == t[0] + 2 * t[1] + t[2]
+    with pytest.raises(Syntax, match="with k and later"):  # had t_2 first
+        value(rf"{both} t_{{k+n}}")
 
 
 def test_names_with_scripts():
