@@ -108,9 +108,10 @@ def sequential(C, t, average, q, damping=1.0, order=None):
     """tau_n, nu_n <- those of its tilted moments, GPML algorithm 3.5.
 
     Rounding accumulates in the rank-one updates: lines 13 to 15 compute q
-    afresh. damping is the share of a step that is taken.
+    afresh. damping is the share of a step that is taken; where cavities do not
+    feel other sites, what is left of the steps says how far they are.
     """
-    while True:  # line 3
+    for k in count(1):  # line 3
         U, V = q.halves(C)
         Sigma, mu, tau, nu = C - U.T @ V, q.mean.copy(), +q.tau, +q.nu
         for n in range(len(C)) if order is None else order:  # line 4
@@ -123,7 +124,8 @@ def sequential(C, t, average, q, damping=1.0, order=None):
             tau[n], nu[n] = tau[n] + step[0], nu[n] + step[1]  # lines 8, 9
             rank_one(Sigma, mu, n, *step)  # lines 10, 11
         m, s2, q = q.cavity_mean, q.cavity_variance, posterior(C, tau, nu)
-        yield q, _moved(C, m, s2, q) / damping  # lines 13 to 15 made q
+        moved = _moved(C, m, s2, q) / damping  # lines 13 to 15 made q
+        yield q, max(moved, (1 - damping) ** k)
 
 
 def rank_one(Sigma, mu, n, dtau, dnu):
@@ -139,13 +141,13 @@ def rank_one(Sigma, mu, n, dtau, dnu):
 
 def parallel(C, t, average, q, damping=1.0):
     """tau, nu <- those of all tilted distributions at once, then Sigma, mu."""
-    while True:
+    for k in count(1):
         m, s2 = q.cavity_mean, q.cavity_variance
         tau, nu = site(m, s2, *average(m, s2, t)[1:])
         tau = q.tau + damping * (tau - q.tau)
         nu = q.nu + damping * (nu - q.nu)
         q = posterior(C, tau, nu)
-        yield q, _moved(C, m, s2, q) / damping
+        yield q, max(_moved(C, m, s2, q) / damping, (1 - damping) ** k)
 
 
 def _moved(C, m, s2, q):

@@ -655,3 +655,13 @@ def test_inference_has_as_many_targets_as_points(chapter):
     """One target for four points ended in an error of BLAS, or of NumPy."""
     with pytest.raises(ValueError, match="one per row of C"):
         chapter.inference([1.0])(np.eye(4))
+
+
+@pytest.mark.parametrize("method", ["parallel", "sequential"])
+@pytest.mark.parametrize("C", [np.eye(1), np.eye(4), 1e-6 * np.eye(1)])
+def test_damped_sites_settle_where_no_cavity_moves(method, C):
+    """Of one value, or independent ones, half of the first step was taken."""
+    t = np.ones(len(C))
+    slow = gp_ep.fit(C, t, method=method, damping=0.5)
+    assert slow.converged
+    assert np.allclose(slow.mean, gp_ep.fit(C, t).mean, rtol=1e-6, atol=0)
