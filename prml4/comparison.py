@@ -255,8 +255,9 @@ def folds(rng, t, F):
 
 def cross_predict(learn, X, t, fold):
     """P_n = learn(rows of other folds)(x_n): no row judges what it taught."""
-    X, fold = validate.design(X, "X"), np.asarray(fold)
-    if fold.shape != (len(X),) or (fold != fold).any():
+    X, fold = validate.design(X, "X"), np.asanyarray(fold)
+    known = not np.ma.is_masked(fold) and fold.shape == (len(X),)
+    if not known or (fold != fold).any():
         raise ValueError(
             f"fold must hold one number or name for each of {len(X)} rows; "
             f"got {fold}"
@@ -276,7 +277,7 @@ def cross_predict(learn, X, t, fold):
     return P
 
 
-def method(fit, predict_proba, features=np.asarray):
+def method(fit, predict_proba, features=np.asanyarray):
     """learn(X, t) -> predict, predict(X) = p(C_k|phi(x)) of fit(phi(X), t).
 
     What else learn is given are options of fit.

@@ -63,7 +63,9 @@ def weighted_least_squares(Phi, r, z, method="qr"):
     """
     if method not in ("qr", "normal"):
         raise ValueError(f'method must be "qr" or "normal"; got {method!r}')
-    root = np.sqrt(np.asarray(r, float))
+    each = ("Phi", Phi), ("r", r), ("z", z)
+    Phi, r, z = (validate.real(*v) for v in each)
+    root = np.sqrt(r)
     with np.errstate(invalid="ignore"):
         A, b = root[:, None] * Phi, root * z
     if not np.isfinite(b).all() or len(A) < A.shape[1]:

@@ -482,3 +482,19 @@ def test_probabilities_to_shift_and_counts_for_wilson_have_a_shape():
             judge(0.5, *more)
     with pytest.raises(ValueError, match="n must have the shape"):
         comparison.wilson([1, 2], [3, 4, 5])
+
+
+def test_hidden_entries_are_not_counted(rng):
+    """They were, by learners and as folds: numpy's asarray drops the mask."""
+    X, t = rng.normal(size=(20, 2)), np.arange(20) % 2
+    hide = np.zeros((20, 2), bool)
+    hide[0, 0] = True
+    hidden = np.ma.masked_array(X, hide)
+    for learn in (comparison.lda, comparison.qda, comparison.naive):
+        with pytest.raises(ValueError, match="X must hide no entries"):
+            learn(hidden, t)
+        with pytest.raises(ValueError, match="X must hide no entries"):
+            learn(X, t)(hidden)
+    fold = np.ma.masked_array(np.repeat([0, 1], 10), hide[:, 0])
+    with pytest.raises(ValueError, match="one number or name for each"):
+        comparison.cross_predict(comparison.lda, X, t, fold)

@@ -237,3 +237,14 @@ def test_a_tolerance_beyond_all_measure_is_one():
     Phi, t = np.c_[np.ones(4), [0.0, 1, 2, 3]], [0, 1, 0, 1]
     with pytest.warns(newton.NotConverged):
         assert irls.fit_irls(Phi, t, tol=1e200).steps == (1.0,)
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_least_squares_of_no_real_numbers_are_refused(at, rng):
+    """Complex numbers and what a mask hides were computed with."""
+    given = [rng.normal(size=(5, 2)), np.ones(5), np.arange(5.0)]
+    hidden = np.ma.masked_array(given[at], np.ones(given[at].shape, bool))
+    for wrong in (given[at] + 1j, hidden):
+        each = [*given[:at], wrong, *given[at + 1 :]]
+        with pytest.raises(ValueError, match=f"{'Phi r z'.split()[at]} must h"):
+            irls.weighted_least_squares(*each)
