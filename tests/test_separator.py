@@ -1,5 +1,6 @@
 """prml4.separator: hyperplanes, decisions, exact risks."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -258,6 +259,32 @@ def test_a_decision_is_one_of_those_there_are(decisions):
     for L in (None, np.ones((2, 2))):
         with pytest.raises(ValueError, match="decisions must hold"):
             sep.risk(decisions, BELLS, [-9, 0, 9], L)
+
+
+@pytest.mark.parametrize("seed", [326, 339, 372])
+def test_a_kink_between_edges_costs_no_digits_that_count(seed):
+    """SciPy warned of roundoff, of a risk that was right to twelve digits."""
+    rng = np.random.default_rng(seed)
+    pi, mu = rng.dirichlet(np.ones(3)), 0.3 * rng.standard_normal(3)
+    sigma, L = 10 ** rng.uniform(-1, 1, 3), rng.random((3, 4))
+    joint = sep.normals(pi, mu, sigma)
+    edges = np.sort(np.add.outer([-8, -3, 0, 3, 8], mu / sigma) * sigma, None)
+    edges = np.r_[-np.inf, edges, np.inf]
+    x = np.linspace(-90, 90, 1_000_001)
+    truth = np.trapezoid((joint(x) @ L).min(axis=1), x)
+    with warnings.catch_warnings(action="error"):
+        best = sep.bayes_risk(joint, edges, L)
+    assert best == pytest.approx(truth, abs=1e-8)
+
+
+def test_an_integral_without_digits_is_said_to_be_rough():
+    """A density that no quadrature finds to nine digits."""
+
+    def joint(x):
+        return np.array([abs(np.sin(1 / x)), 0.0]) if x else np.zeros(2)
+
+    with pytest.warns(sep.RoughRisk, match="an integral from 0 to 1"):
+        sep.risk([1], joint, [0, 1])
 
 
 def test_risks_with_losses():
