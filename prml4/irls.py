@@ -22,11 +22,12 @@ from scipy.linalg import (
 
 from prml4 import logistic
 from prml4.numerics import validate
-from prml4.numerics.newton import ROUNDING, Minimum, arrived
+from prml4.numerics.newton import ROUNDING, Minimum, arrived, newton_step
 from prml4.numerics.separation import between, complain, separated, settled
 from prml4.numerics.special import sigmoid, sigmoid_prime
 
 WIDE = 1e-6  # of the largest root of an r_n
+LOST = 1e-6  # a Newton decrement where steps have ended, with one of ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,8 @@ def irls_step(w, Phi, t, *, method="qr", alpha=0.0, m0=None, weights=None):
     """(Phi^T R Phi + A)^{-1} (Phi^T R z + A m0), PRML (4.99) with a prior.
 
     The prior enters as one more row per weight that has one: sqrt(alpha_j) w_j
-    should be sqrt(alpha_j) m0_j.
+    should be sqrt(alpha_j) m0_j. By w - m0, so that a long m0_j, in a column
+    of small numbers, leaves no rounding in the other rows.
     """
     z, r = working_response(w, Phi, t)
     M = len(w)
@@ -94,9 +96,10 @@ def irls_step(w, Phi, t, *, method="qr", alpha=0.0, m0=None, weights=None):
     r = r if weights is None else r * weights
     if not held.any():
         return weighted_least_squares(Phi, r, z, method)
+    m0 = np.where(held, m0, 0.0)
+    r, z = np.r_[r, alpha[held]], np.r_[z - Phi @ m0, 0 * m0[held]]
     Phi = np.vstack([Phi, np.eye(M)[held]])
-    r, z = np.r_[r, alpha[held]], np.r_[z, m0[held]]
-    return weighted_least_squares(Phi, r, z, method)
+    return m0 + weighted_least_squares(Phi, r, z, method)
 
 
 def fit_irls(
@@ -146,6 +149,11 @@ def _iterate(objective, step, w, damped, tol, max_iter):
         trace.append(E)
         steps.append(eta)
     H = objective(w)[2]
-    converged = bool(small) and arrived(objective, w, g, H)
-    best = Minimum(w, H, E, g, converged, tuple(trace))
+    converged = small and arrived(objective, w, g, H) and _level(E, g, H)
+    best = Minimum(w, H, E, g, bool(converged), tuple(trace))
     return best, np.array(path), tuple(steps)
+
+
+def _level(E, g, H):
+    """Is g zero, too? Steps also end where least squares have lost rows."""
+    return newton_step(g, H)[1] <= LOST * np.sqrt(1 + E)

@@ -248,3 +248,31 @@ def test_least_squares_of_no_real_numbers_are_refused(at, rng):
         each = [*given[:at], wrong, *given[at + 1 :]]
         with pytest.raises(ValueError, match=f"{'Phi r z'.split()[at]} must h"):
             irls.weighted_least_squares(*each)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_long_prior_mean_in_a_column_of_small_numbers(seed):
+    """Column 1 is 1e-89 times numbers, its m0 1e88: the minimum of the same
+    problem in other units. It said converged, 0.01 above it in E."""
+    rng = np.random.default_rng(seed)
+    size = np.array([5e3, 1e-89, 2.7, 0.1])
+    Phi, t = rng.standard_normal((90, 4)) * size, (rng.random(90) < 0.4) * 1.0
+    m0 = rng.standard_normal(4) / size
+    given = {"alpha": 0.003, "m0": m0}
+    fit, best = (way(Phi, t, **given) for way in (irls.fit_irls, logistic.fit))
+    assert fit.converged and best.converged
+    np.testing.assert_allclose(fit.w, best.w, rtol=1e-7)
+    assert fit.error == pytest.approx(best.error, rel=1e-12)
+
+
+def test_steps_that_end_elsewhere_are_no_minimum(data, monkeypatch):
+    """Least squares that lose a part of a row stand still, and g is left."""
+    lossy, part = irls.weighted_least_squares, np.r_[0.9, np.ones(59)]
+    monkeypatch.setattr(
+        irls,
+        "weighted_least_squares",
+        lambda Phi, r, z, method: lossy(Phi, r * part, z, method),
+    )
+    with pytest.warns(newton.NotConverged):
+        fit = irls.fit_irls(*data)
+    assert not fit.converged
