@@ -11,14 +11,14 @@ V    (K - 1, M)  differences w_k - w_r from a reference class r, which comes
                  last wherever V is used; v is V in one line, d = (K - 1) M long
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
 
 from prml4.logistic import own
 from prml4.numerics import blocks, descent, special, validate
-from prml4.numerics.newton import ROUNDING
+from prml4.numerics.newton import ROUNDING, arrived
 from prml4.numerics.result import Result
 from prml4.numerics.separation import (
     FAR,
@@ -30,6 +30,7 @@ from prml4.numerics.separation import (
 )
 
 SURE = 10**5  # N (K - 1)^2 M up to which linear programmes judge a ray
+EASY = 10**9  # N d^2 up to which the end of conjugate gradients is given its H
 BLOCK = 2**20  # bytes of Phi worked on at once where Hessians are formed
 
 
@@ -340,11 +341,9 @@ def fit(
     problem, T = _problem(Phi, t, alpha, reference, weights)
     validate.choice("method", method, (None, "newton", "newton-cg"))
     stop = validate.stopping(tol, max_iter)
-    solve = partial(descent.descend, method=method, **stop)
+    solve = partial(_descend, method=method, **stop)
     best = solve(problem, v0 := np.zeros(problem.d))
-    # conjugate gradients may not see a ray where the curvature has vanished
-    doubt = best.method == "newton-cg" and not problem.alpha.all()
-    doubt = doubt and np.ptp(problem.predictor(best.w), axis=0).max() > FAR
+    doubt = _doubtful(best, problem) and not problem.alpha.all()
     kind = partial(_kind, best, problem)
     best, separated = verdict(best, problem, v0, kind, solve=solve, doubt=doubt)
     complain(best, separated, along="of_classes(Phi, t).direction")
@@ -377,6 +376,23 @@ def _basis(reference, K):
     r = K - 1 if none else validate.choice("reference", reference, range(K))
     T = np.insert(np.eye(K - 1), int(r), 0.0, axis=0) - none / K
     return T, np.append(np.delete(np.arange(K), int(r)), int(r))
+
+
+def _descend(problem, v0, **how):
+    """The way down; at an end in doubt H has to agree, if it is cheap."""
+    best = descent.descend(problem, v0, **how)
+    costly = len(problem.Phi) * problem.d**2 > EASY
+    if costly or not (best.converged and _doubtful(best, problem)):
+        return best
+    H = problem(best.w)[2]
+    there = arrived(problem, best.w, best.gradient, H)
+    return replace(best, H=H, converged=there)
+
+
+def _doubtful(best, problem):
+    """Conjugate gradients may not see where the curvature has vanished."""
+    a = problem.predictor(best.w)
+    return best.method == "newton-cg" and np.ptp(a, axis=0).max() > FAR
 
 
 def _kind(best, problem, free):

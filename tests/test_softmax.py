@@ -702,3 +702,19 @@ def test_weights_that_hide_an_entry_have_no_map_error(rng):
     for formula in (softmax.map_error, softmax.map_gradient):
         with pytest.raises(ValueError, match="w must hide no entries"):
             formula(W, Phi, t, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_conjugate_gradients_see_a_ray_that_a_prior_hardly_holds(seed):
+    """A column of numbers of 1e50 is a class's own, and alpha is nothing to
+    it: E falls until it is rounding. It said converged, where another step
+    moves activations by 2 to 7000."""
+    rng = np.random.default_rng(seed)
+    t = np.r_[np.arange(6), rng.integers(0, 6, 24)]
+    x = rng.standard_normal((30, 2))
+    own = 1e50 * (t == 2) * (1 + x[:, 1] ** 2)
+    with pytest.warns(newton.NotConverged):
+        fit = softmax.fit(
+            np.c_[np.ones(30), x[:, 0], own], t, alpha=0.01, method="newton-cg"
+        )
+    assert not fit.converged
