@@ -303,6 +303,7 @@ def _weakly(X, t, c):
     return newton.newtons_method(some, zero, tol=1e-3).w
 
 
+@np.errstate(over="ignore", invalid="ignore")  # far out there is no minimum
 def _descent(objective, t, likelihood, begin, stop, scoring=False):
     """The fit of a given likelihood, without a warning."""
     noisy = likelihood.epsilon > 0
@@ -345,6 +346,7 @@ def _safe(H, F):
     return H if newton.smallest_share(H) > descent.DEPENDENT else F
 
 
+@np.errstate(over="ignore", invalid="ignore")  # far out there is no minimum
 def _both(objective, t, likelihood, theta, stop):
     """The minimum in w and epsilon to which Newton's method leads."""
     Phi, c = objective.Phi, objective.weights

@@ -996,3 +996,18 @@ def test_the_deviance_is_of_groups_of_one_number(name, at):
         wrong = [*given[:at], other, *given[at + 1 :]]
         with pytest.raises(ValueError, match=f"{name} must have shape"):
             probit.deviance(*wrong)
+
+
+@pytest.mark.parametrize("far", [50.0, 400.0])
+def test_a_start_far_out_is_said_to_lead_nowhere_by_name(far):
+    """Beside a column of 1e150, where cloglog is e^50, squares overflow;
+    numpy said so too."""
+    rng = np.random.default_rng(0)
+    Phi = np.c_[np.ones(20), rng.standard_normal(20) * 1e150]
+    t = (rng.random(20) < 0.5) * 1.0
+    start = {"m0": [far, 0.0], "scoring": True, "likelihood": CLOGLOG}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fit = probit.fit(Phi, t, **start)
+    assert not fit.converged
+    assert [w.category for w in said] == [newton.NotConverged]
