@@ -140,12 +140,16 @@ def rank_one(Sigma, mu, n, dtau, dnu):
 
 
 def parallel(C, t, average, q, damping=1.0):
-    """tau, nu <- those of all tilted distributions at once, then Sigma, mu."""
+    """tau, nu <- those of all tilted distributions at once, then Sigma, mu.
+
+    A site whose cavity is improper stays as it is.
+    """
     for k in count(1):
-        m, s2 = q.cavity_mean, q.cavity_variance
-        tau, nu = site(m, s2, *average(m, s2, t)[1:])
-        tau = q.tau + damping * (tau - q.tau)
-        nu = q.nu + damping * (nu - q.nu)
+        m, s2, tau, nu = q.cavity_mean, q.cavity_variance, +q.tau, +q.nu
+        ok = s2 >= 0
+        new = site(m[ok], s2[ok], *average(m[ok], s2[ok], t[ok])[1:])
+        tau[ok] += damping * (new[0] - tau[ok])
+        nu[ok] += damping * (new[1] - nu[ok])
         q = posterior(C, tau, nu)
         yield q, max(_moved(C, m, s2, q) / damping, (1 - damping) ** k)
 

@@ -1,6 +1,7 @@
 """EP for Gaussian processes against enumeration, quadrature and itself."""
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -546,6 +547,21 @@ def test_undamped_parallel_updates_may_not_converge(rng):
     assert not bad.converged
     assert np.isfinite(bad.log_evidence)
     assert gp_ep.fit(C, t).converged
+
+
+def test_parallel_updates_leave_improper_cavities_alone():
+    """Labels that may be wrong, far apart: a cavity of variance -300 or so."""
+    x = np.linspace(-1, 1, 6)[:, None]
+    likelihood = flipped(PROBIT, 0.01)
+    for width in (0.3, 0.6, 1.2):
+        C = 1.4e5 * np.exp(-0.5 * (x - x.T) ** 2 / width**2)
+        for t in np.ndindex((2,) * 6):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NotConverged)
+                found = gp_ep.fit(
+                    C, t, likelihood=likelihood, method="parallel", damping=0.7
+                )
+            assert np.isfinite(found.log_evidence)
 
 
 def test_where_acceleration_fails_the_sequence_goes_on(problem, monkeypatch):

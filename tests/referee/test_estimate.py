@@ -571,6 +571,25 @@ def test_a_narrow_feature_is_met_or_confessed(width):
     assert abs(found.value - 1.001) <= 2 * found.error
 
 
+@pytest.mark.parametrize("width", 10.0 ** -np.arange(1, 5.5, 0.5))
+@pytest.mark.parametrize("height", [1.0, 1e-3])
+def test_a_narrow_bend_is_met_or_confessed(width, height):
+    """2 height / width^2 at x = 0, and 0 beyond; f(0) does not tell."""
+    found = estimate.second_derivative(
+        lambda x: x + height * (x / width) ** 2 * np.exp(-((x / width) ** 2))
+    )
+    assert abs(found.value - 2 * height / width**2) <= 3 * found.error
+
+
+@pytest.mark.parametrize("n", [2556.7, 2557, 2560, 5120.5])
+def test_waves_that_all_long_steps_see_as_slower_ones(n):
+    """n periods in 1 / e: of 2557 f'' was -1e3, its error 4e-6, not -7e8."""
+    k = 2 * np.pi * np.e * n
+    found = estimate.second_derivative(lambda x: np.sin(k * x), -0.228)
+    truth = k**2 * np.sin(0.228 * k)
+    assert abs(found.value - truth) <= max(1.02 * found.error, 1e-9 * truth)
+
+
 def test_a_feature_too_slight_for_the_nearest_steps():
     """1 + 1e-5 at 1: of the steps near by only the wider one sees it."""
     found = estimate.derivative(
