@@ -743,3 +743,20 @@ def test_the_doubt_in_ln_z_is_half_a_trace():
         laplace._doubted(q, 0.99 * laplace.DOUBT / doubt * error)
     with pytest.warns(laplace.RoughDifferences):
         laplace._doubted(q, 1.01 * laplace.DOUBT / doubt * error)
+
+
+@pytest.mark.parametrize("m", [3.1, 3.7, 4.2])
+@pytest.mark.parametrize("start", [[0.3, -0.2], [-0.25, 0.9]])
+def test_a_faint_second_bump_does_not_spoil_the_differences(m, start):
+    """At m = 3.1 the curvature was 1e6, and the point no maximum; elsewhere
+    Newton's method went to and fro for a hundred steps."""
+
+    def log_f(w):
+        bump = np.exp(-0.5 * np.sum((w - m) ** 2))
+        return -0.5 * (w[0] ** 2 + 3 * w[1] ** 2) + np.log(1 + bump / 2)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        q = laplace.approximate(log_f, start)
+    assert q.converged
+    np.testing.assert_allclose(q.precision, np.diag([1.0, 3.0]), atol=0.01)

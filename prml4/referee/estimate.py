@@ -22,6 +22,7 @@ EPS = float(np.finfo(float).eps)
 RATIO = 2.0  # neighbouring steps of a ladder
 NEARBY = 2.0 ** np.array([-14, -24, -34])  # noise is measured at these h / h_0
 APART = 1.0, 1.3  # times these: a step by whole last digits of f shows none
+STILL = 0.05  # of the next noise: there a part of f, as ln(1 + e^x), is held
 DOUBT = 8.0  # measured noise may be too small by as much
 ROWS = (10, 20, 30, 40, 50)  # a ladder grows until rounding has won
 
@@ -319,7 +320,11 @@ def _prepared(f, x, scale):
     with np.errstate(all="ignore"):
         near = h0 * np.outer(APART, NEARBY)
         levels = [[noise_level(f, x, h) for h in row] for row in near]
-    measured = 4 * np.fmin.reduce(np.fmax.reduce(levels))
+        far = np.fmax(np.abs(f(x + h0)), np.abs(f(x - h0)))
+    low, middle, high = np.sort(np.fmax.reduce(levels), axis=0)  # NaN last
+    plateau = (low < STILL * middle) & (middle < EPS / STILL * far)
+    plateau &= ~np.isnan(high)
+    measured = 4 * np.where(plateau, middle, low)
 
     def noise(h):
         """eps |f| + eps |x| |f'|, or four measured deviations, if larger."""

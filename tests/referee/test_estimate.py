@@ -605,6 +605,20 @@ def test_fast_oscillations_do_not_widen_the_bound():
     assert found.error < 1e-6 * abs(found.value)
 
 
+@pytest.mark.parametrize("m", np.arange(2.5, 4.6, 0.1))
+def test_a_part_that_stands_still_does_not_hide_the_rounding(m):
+    """Near 0, where f is 0, ln(1 + e^...) moves by whole 2^-52 or not at all:
+    f' lacked its slope, 1e-7 or so, and the error was 1e-12."""
+
+    def f(s):
+        return -(s**2) / 2 + np.log(1 + np.exp(-((s - m) ** 2)))
+
+    for x in (0.0, 1e-9, 1.3e-7, 2.4e-6, 3.7e-5):
+        e = np.exp(-((x - m) ** 2))
+        found = estimate.derivative(f, x)
+        assert abs(found.value + x + 2 * (x - m) * e / (1 + e)) <= found.error
+
+
 @pytest.mark.parametrize("x", [0.0679453241199216, 0.0679453241, 0.0821, 0.11])
 def test_steps_by_whole_last_digits_do_not_hide_the_rounding(x):
     """At the first x the steps of 1 + x^4 were multiples of 2^-52: f' was off
