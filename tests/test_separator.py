@@ -600,3 +600,11 @@ def test_risks_have_the_units_of_their_losses(unit):
     exact = unit * sep.risk([0, 1], BELLS, edges, [[0.0, 3], [1, 0]])
     found = sep.risk([0, 1], BELLS, edges, L)
     assert found == pytest.approx(exact, rel=1e-10, abs=0)
+
+
+def test_bells_of_one_class_or_of_no_width():
+    """One class is allowed, an infinite width is none."""
+    one = sep.normals([1.0], [0.0], [1.0])(0.0)
+    np.testing.assert_allclose(one, [1 / np.sqrt(2 * np.pi)])
+    with pytest.raises(ValueError, match="sigma must be > 0"):
+        sep.normals([0.5, 0.5], [0.0, 1.0], [1.0, np.inf])
